@@ -1,0 +1,84 @@
+"""SpaDE on Pyserini: learned sparse retrieval without a neural network at query time.
+
+The way of the data::
+
+    corpora -> models -> encode -> vectors -> index -> search -> evaluate
+                                                ^
+                                   topics, wordpiece (the query side)
+
+Names are loaded when they are first used, so that searching never imports torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spade_pyserini.corpora import open_corpus
+    from spade_pyserini.encode import encode_corpus
+    from spade_pyserini.errors import SpadeError
+    from spade_pyserini.evaluate import evaluate_run, read_qrels
+    from spade_pyserini.index import build_bm25_index, build_impact_index
+    from spade_pyserini.models import SpadeConfig, SpadeModel
+    from spade_pyserini.records import Document, Hit, ImpactVector, Ranking, Topic
+    from spade_pyserini.search import (
+        Bm25Searcher,
+        ImpactSearcher,
+        read_run,
+        search_topics,
+        write_run,
+    )
+    from spade_pyserini.topics import read_topics, write_wordpiece_topics
+    from spade_pyserini.vectors import read_vectors
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "corpora": ["open_corpus"],
+    "models": ["SpadeConfig", "SpadeModel"],
+    "encode": ["encode_corpus"],
+    "vectors": ["read_vectors"],
+    "index": ["build_bm25_index", "build_impact_index"],
+    "topics": ["read_topics", "write_wordpiece_topics"],
+    "search": ["Bm25Searcher", "ImpactSearcher", "read_run", "search_topics", "write_run"],
+    "evaluate": ["evaluate_run", "read_qrels"],
+    "records": ["Document", "Hit", "ImpactVector", "Ranking", "Topic"],
+    "errors": ["SpadeError"],
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Bm25Searcher",
+    "Document",
+    "Hit",
+    "ImpactSearcher",
+    "ImpactVector",
+    "Ranking",
+    "SpadeConfig",
+    "SpadeError",
+    "SpadeModel",
+    "Topic",
+    "build_bm25_index",
+    "build_impact_index",
+    "encode_corpus",
+    "evaluate_run",
+    "open_corpus",
+    "read_qrels",
+    "read_run",
+    "read_topics",
+    "read_vectors",
+    "search_topics",
+    "write_run",
+    "write_wordpiece_topics",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

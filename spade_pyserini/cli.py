@@ -1,0 +1,76 @@
+"""What all commands share: parsing, one-line errors, exit codes, log lines and progress bars."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterable
+from typing import NoReturn, TypeVar
+
+from tqdm import tqdm
+
+from spade_pyserini.errors import SpadeError
+
+T = TypeVar("T")
+
+
+def parser(module: str, description: str, example: str) -> argparse.ArgumentParser:
+    """A parser for ``python -m module`` whose ``--help`` ends with an example."""
+    made = argparse.ArgumentParser(
+        prog=f"python -m {module}",
+        description=description,
+        epilog=f"example:\n  {example}",
+        formatter_class=_Formatter,
+        allow_abbrev=False,
+    )
+    made.add_argument("--verbose", action="store_true", help="say more")
+    return made
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
+    """Keeps the example's lines, shows the defaults that say something."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default in (None, False, argparse.SUPPRESS) or action.required:
+            return action.help
+        return super()._get_help_string(action)
+
+
+def positive(text: str) -> int:
+    """Argument type: a whole number, 1 or more."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return value
+
+
+def run(main: Callable[[list[str]], None]) -> NoReturn:
+    """Run a command: errors of the user's become one line and an exit code."""
+    try:
+        main(sys.argv[1:])
+    except SpadeError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("interrupted; run the same command again to go on", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    sys.exit(0)
+
+
+def log_to_stderr(verbose: bool) -> None:
+    """Show our own log lines on stderr; other libraries' only with ``--verbose``."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logging.getLogger().addHandler(handler)
+    logging.getLogger().setLevel(logging.INFO if verbose else logging.WARNING)
+    logging.getLogger("spade_pyserini").setLevel(logging.DEBUG if verbose else logging.INFO)
+
+
+def progress(items: Iterable[T], description: str, unit: str, total: int | None = None) -> tqdm[T]:
+    """A progress bar on stderr when that is a terminal, else nothing."""
+    return tqdm(items, desc=description, unit=f" {unit}", total=total, disable=None)

@@ -1,0 +1,73 @@
+"""What every stream of documents is checked for, whatever it is read from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from spade_pyserini.errors import InputError
+from spade_pyserini.records import Document
+
+
+class Located(NamedTuple):
+    """A document and where it stands: the line of a file, or its number in a collection."""
+
+    document: Document
+    source: str
+    line: int
+
+
+def locate(documents: Iterable[Document], source: str) -> Iterator[Located]:
+    """Number the documents of a collection that has no lines."""
+    for number, document in enumerate(documents, start=1):
+        yield Located(document, source, number)
+
+
+def check_documents(stream: Iterable[Located]) -> Iterator[Document]:
+    """Pass documents on; raise `InputError` at a bad id, the second use of one, or bad text."""
+    seen = IdSet()
+    for document, source, line in stream:
+        docid = document.docid
+        if not docid:
+            raise InputError("the id is empty", source, line)
+        if not docid.isprintable() or " " in docid or len(docid.split()) != 1:
+            message = f"the id {docid!r} holds white space or control characters"
+            raise InputError(f"{message}, which a TREC run cannot carry; replace them", source, line)
+        try:
+            document.contents.encode()
+        except UnicodeEncodeError:
+            message = "the text holds half of a surrogate pair (\\ud800 to \\udfff); repair it"
+            raise InputError(message, source, line) from None
+        if not seen.add(docid):
+            raise InputError(f"the id {docid!r} was used before; ids must be unique", source, line)
+        yield document
+
+
+class IdSet:
+    """A set of ids in about ten bytes each: 64-bit digests, most of them in a sorted array."""
+
+    RECENT = 500_000
+
+    def __init__(self) -> None:
+        self._recent: set[int] = set()
+        self._sorted = np.empty(0, dtype=np.uint64)
+
+    def add(self, docid: str) -> bool:
+        """Add an id; False if it was there."""
+        digest = int.from_bytes(hashlib.blake2b(docid.encode(), digest_size=8).digest())
+        if digest in self._recent or self._in_sorted(digest):
+            return False
+        self._recent.add(digest)
+        if len(self._recent) >= self.RECENT:
+            recent = np.fromiter(self._recent, dtype=np.uint64, count=len(self._recent))
+            self._sorted = np.sort(np.concatenate([self._sorted, recent]))
+            self._recent.clear()
+        return True
+
+    def _in_sorted(self, digest: int) -> bool:
+        key = np.uint64(digest)
+        place = int(np.searchsorted(self._sorted, key))
+        return place < len(self._sorted) and bool(self._sorted[place] == key)

@@ -1,0 +1,88 @@
+"""The three forms in which people keep corpora, plain or ``.gz``, read line by line.
+
+=========  ==================================  =============================================
+BEIR       ``corpus.jsonl``                    ``{"_id": ..., "title": ..., "text": ...}``
+Pyserini   ``*.jsonl``, ``*.json``             ``{"id": ..., "contents": ...}``
+MS MARCO   ``collection.tsv``, any ``*.tsv``   ``id <tab> text``
+=========  ==================================  =============================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from spade_pyserini.corpora.checks import Located
+from spade_pyserini.errors import InputError, NotFoundError
+from spade_pyserini.files import read_json_object, read_lines
+from spade_pyserini.records import Document
+
+JSON_SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+TSV_SUFFIXES = (".tsv", ".tsv.gz")
+MAIN_FILES = ("corpus.jsonl", "corpus.jsonl.gz", "collection.tsv", "collection.tsv.gz")
+
+
+def corpus_files(path: Path) -> list[Path]:
+    """The files that make up the corpus at ``path``, in the order they are read."""
+    if path.is_file():
+        _reader(path)
+        return [path]
+    if not path.is_dir():
+        raise NotFoundError(f"{path}: no such file or folder")
+    for name in MAIN_FILES:
+        if (path / name).is_file():
+            return [path / name]
+    files = sorted(file for file in path.iterdir() if file.name.endswith(JSON_SUFFIXES))
+    if not files:
+        wanted = "corpus.jsonl (BEIR), collection.tsv (MS MARCO) or *.jsonl (Pyserini)"
+        raise InputError(f"no corpus in this folder; expected {wanted}, plain or .gz", path)
+    return files
+
+
+def read_files(files: list[Path]) -> Iterator[Located]:
+    """Documents of several files, one after the other."""
+    for path in files:
+        found = False
+        for located in _reader(path)(path):
+            found = True
+            yield located
+        if not found:
+            raise InputError("the file holds no document", path)
+
+
+def _reader(path: Path) -> Callable[[Path], Iterator[Located]]:
+    if path.name.endswith(JSON_SUFFIXES):
+        return read_jsonl
+    if path.name.endswith(TSV_SUFFIXES):
+        return read_tsv
+    message = "the name does not tell the form; expected .jsonl, .json or .tsv, plain or .gz"
+    raise InputError(message, path)
+
+
+def read_jsonl(path: Path) -> Iterator[Located]:
+    """BEIR's and Pyserini's JSON lines: they differ only in the names of the fields."""
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        fields = read_json_object(line, path, number)
+        docid = fields.get("_id", fields.get("id"))
+        if not isinstance(docid, str | int) or isinstance(docid, bool):
+            message = "a document needs its id as text, in `_id` (BEIR) or `id` (Pyserini)"
+            raise InputError(message, path, number)
+        text = fields.get("text", fields.get("contents"))
+        title = fields.get("title") or ""
+        if not isinstance(text, str) or not isinstance(title, str):
+            message = "a document needs its text in `text` (BEIR) or `contents` (Pyserini)"
+            raise InputError(message, path, number)
+        yield Located(Document(str(docid), title, text), str(path), number)
+
+
+def read_tsv(path: Path) -> Iterator[Located]:
+    """MS MARCO's ``collection.tsv``."""
+    for number, line in read_lines(path):
+        if not line:
+            continue
+        docid, tab, text = line.partition("\t")
+        if not tab:
+            raise InputError("expected `id <tab> text`, found no tab", path, number)
+        yield Located(Document(docid, "", text), str(path), number)

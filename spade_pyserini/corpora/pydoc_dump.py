@@ -1,0 +1,176 @@
+"""Print the standard library's docstrings as JSON lines.
+
+``spade_pyserini.corpora.pydoc`` runs this file in an isolated interpreter (``python -I -S``),
+so that importing a few hundred modules leaves no trace in the caller and nothing from
+site-packages is seen. It therefore imports nothing but the standard library.
+
+    {"id": "shutil.rmtree", "title": "shutil.rmtree(path, ignore_errors=False, ...)", "text": "..."}
+
+Which modules, by rule:
+
+- every name of ``sys.stdlib_module_names`` and its submodules, unless a part of the name
+  starts with an underscore or stands in ``LEFT_OUT``;
+- a module that cannot be imported here (an optional part of the build) is counted as missing.
+
+Which objects: the names of ``__all__``, else the public names that the module defines itself;
+functions, classes, and the public methods and properties that a class defines itself. An
+object that several modules offer is taken once, from the module with the shortest name. An
+object without a docstring of its own is no documentation: it is counted and left out.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import inspect
+import json
+import pkgutil
+import sys
+import warnings
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+LEFT_OUT = {
+    # They open a window, or need a terminal.
+    *("tkinter", "turtle", "turtledemo", "idlelib", "curses", "readline", "rlcompleter"),
+    # Importing them does something: opens a browser, prints a poem.
+    *("antigravity", "this"),
+    # They exist on some platforms only.
+    *("fcntl", "grp", "nis", "nt", "ntpath", "nturl2path", "posix", "posixpath", "pty", "pwd"),
+    *("resource", "spwd", "syslog", "termios", "tty", "msvcrt", "winreg", "winsound"),
+    *("gnu", "ndbm", "windows_events", "windows_utils", "unix_events", "popen_fork"),
+    *("popen_forkserver", "popen_spawn_posix", "popen_spawn_win32", "msi", "msilib"),
+    # Removed from later Pythons (PEP 594 and the like), so that versions stay comparable.
+    *("aifc", "asynchat", "asyncore", "audioop", "cgi", "cgitb", "chunk", "crypt", "distutils"),
+    *("imghdr", "imp", "lib2to3", "mailcap", "nntplib", "ossaudiodev", "pipes", "smtpd"),
+    *("sndhdr", "sunau", "telnetlib", "uu", "xdrlib"),
+    # Not for users: tests, codec tables, installers' insides.
+    *("test", "tests", "encodings", "pydoc_data", "ensurepip", "lib2to3", "xxlimited"),
+    *("xxlimited_35", "xxsubtype", "sre_compile", "sre_constants", "sre_parse", "genericpath"),
+}
+NOT_IN_A_PACKAGE = ("os.path",)
+PLAIN_DEFAULTS = (type(None), bool, int, float)
+
+
+def module_names() -> Iterator[str]:
+    """All candidate module names, shortest first, then by alphabet."""
+    names = {name for name in sys.stdlib_module_names if _wanted(name)}
+    for name in sorted(names):
+        module = _load(name)
+        for path in getattr(module, "__path__", []):
+            infos = pkgutil.walk_packages([path], name + ".", onerror=lambda _: None)
+            names.update(info.name for info in infos if _wanted(info.name))
+    names.update(NOT_IN_A_PACKAGE)
+    yield from sorted(names, key=lambda name: (name.count("."), name))
+
+
+def _wanted(name: str) -> bool:
+    return not any(part.startswith("_") or part in LEFT_OUT for part in name.split("."))
+
+
+def _load(name: str) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def public_members(module: ModuleType) -> list[tuple[str, Any]]:
+    """Functions first, then classes, each by alphabet."""
+    exported = getattr(module, "__all__", None)
+    if exported is None:
+        own = {module.__name__, "_" + module.__name__}
+        if module is builtins:
+            own.add(open.__module__)  # io, or _io
+        exported = [
+            name
+            for name, value in vars(module).items()
+            if not name.startswith("_") and getattr(value, "__module__", None) in own
+        ]
+    members = [(name, getattr(module, name, None)) for name in sorted(set(exported))]
+    members.sort(key=lambda item: getattr(item[1], "__name__", None) != item[0])  # aliases last
+    functions = [item for item in members if inspect.isroutine(item[1])]
+    return functions + [item for item in members if inspect.isclass(item[1])]
+
+
+def class_members(cls: type) -> Iterator[tuple[str, Any]]:
+    """The public methods and properties that ``cls`` defines itself, by alphabet."""
+    for name, value in sorted(vars(cls).items()):
+        if isinstance(value, staticmethod | classmethod):
+            value = value.__func__
+        inside = getattr(value, "__qualname__", "").startswith(cls.__qualname__ + ".")
+        if not name.startswith("_") and (
+            isinstance(value, property) or (inspect.isroutine(value) and inside)
+        ):
+            yield name, value
+
+
+def signature(value: Any) -> str:
+    """``(path, ignore_errors=False)``: no annotations, and nothing that differs by machine."""
+    try:
+        parameters = inspect.signature(value).parameters.values()
+    except (TypeError, ValueError):
+        return ""
+    shown = [
+        parameter.replace(annotation=parameter.empty, default=_plain(parameter.default))
+        for parameter in parameters
+        if parameter.name not in ("self", "cls")
+    ]
+    try:
+        return str(inspect.Signature(shown))
+    except ValueError:
+        return ""
+
+
+class _Ellipsis:
+    def __repr__(self) -> str:
+        return "..."
+
+
+def _plain(default: Any) -> Any:
+    if default is inspect.Parameter.empty or isinstance(default, PLAIN_DEFAULTS):
+        return default
+    if isinstance(default, str | bytes) and len(default) < 20:
+        return default
+    return _Ellipsis()
+
+
+def documents() -> Iterator[dict[str, str]]:
+    """Every documented object once; ends with the counts of what was left out, on stderr."""
+    seen: set[int] = set()
+    missing: list[str] = []
+    undocumented = 0
+
+    def document(docid: str, value: Any) -> dict[str, str] | None:
+        nonlocal undocumented
+        identity = id(getattr(value, "__func__", value))
+        if identity in seen:
+            return None
+        seen.add(identity)
+        doc = getattr(value, "__doc__", None)
+        if not isinstance(doc, str) or not doc.strip():
+            undocumented += 1
+            return None
+        return {"id": docid, "title": docid + signature(value), "text": inspect.cleandoc(doc)}
+
+    for name in module_names():
+        module = _load(name)
+        if module is None:
+            missing.append(name)
+            continue
+        prefix = "" if name == "builtins" else name + "."
+        for member, value in public_members(module):
+            if found := document(prefix + member, value):
+                yield found
+            if inspect.isclass(value) and id(value) in seen:
+                for method, function in class_members(value):
+                    if found := document(f"{prefix}{member}.{method}", function):
+                        yield found
+    print(json.dumps({"missing": missing, "undocumented": undocumented}), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    for item in documents():
+        print(json.dumps(item))

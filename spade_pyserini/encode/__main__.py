@@ -1,0 +1,74 @@
+"""``python -m spade_pyserini.encode``: a corpus to impact vectors."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from spade_pyserini import cli
+from spade_pyserini.errors import UsageError
+from spade_pyserini.files import file_name
+
+MODULE = "spade_pyserini.encode"
+EXAMPLE = "python -m spade_pyserini.encode --corpus pydoc --output encode/pydoc.spade"
+logger = logging.getLogger(MODULE)
+
+
+def main(arguments: list[str]) -> None:
+    from spade_pyserini.corpora.catalogue import NAMES
+
+    parser = cli.parser(MODULE, "Encode a corpus into impact vectors for Anserini.", EXAMPLE)
+    add = parser.add_argument
+    add(
+        "--corpus",
+        required=True,
+        metavar="NAME|PATH",
+        help=f"{', '.join(NAMES)}, or a folder or file in BEIR (corpus.jsonl), MS MARCO "
+        "(collection.tsv) or Pyserini (id, contents) form, plain or .gz",
+    )
+    add("--corpus-path", metavar="PATH", help="read the corpus called NAME from this place")
+    add("--model", metavar="NAME|PATH", help="model name or folder (default: untrained-minilm)")
+    add("--output", metavar="DIR", help="folder for the vectors (default: encode/CORPUS.MODEL)")
+    add("--alpha", type=float, metavar="A", help="share of term expansion (default: the model's)")
+    add("--k", type=cli.positive, help="expansion terms per token (default: the model's)")
+    add("--max-length", type=cli.positive, metavar="N", help="WordPieces read (default: the model's)")
+    add("--shard-size", type=cli.positive, default=10_000, metavar="N", help="documents per file")
+    add("--batch-tokens", type=cli.positive, default=4096, metavar="N", help="WordPieces per batch")
+    add("--device", default="cpu", help="torch device")
+    add("--overwrite", action="store_true", help="replace an existing output")
+    options = parser.parse_args(arguments)
+    cli.log_to_stderr(options.verbose)
+
+    # After parsing: torch and transformers take seconds to import.
+    from spade_pyserini.corpora import open_corpus
+    from spade_pyserini.encode import encode_corpus
+    from spade_pyserini.models import SpadeModel
+    from spade_pyserini.models.spade import DEFAULT
+
+    corpus = open_corpus(options.corpus, options.corpus_path)
+    name = options.model or DEFAULT
+    model = SpadeModel.from_pretrained(name)
+    changes = {key: getattr(options, key) for key in ("alpha", "k", "max_length")}
+    model.reconfigure(**{key: value for key, value in changes.items() if value is not None})
+    try:
+        model.to(options.device)
+    except (RuntimeError, AssertionError) as error:
+        raise UsageError(f"the device {options.device!r} cannot be used: {error}") from None
+    if not model.config.trained:
+        logger.warning("the heads of %s are untrained: its ranking means nothing yet", name)
+    model_name = file_name(Path(name).name)
+    output = options.output or Path("encode", f"{corpus.name}.{model_name}")
+    encode_corpus(
+        corpus,
+        model,
+        output,
+        model_name=model_name,
+        shard_size=options.shard_size,
+        batch_tokens=options.batch_tokens,
+        overwrite=options.overwrite,
+    )
+    print(output)
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -1,0 +1,229 @@
+"""Encode a corpus into shards of a fixed number of documents, one after the other.
+
+A shard is read, encoded and moved into place before the next begins; the manifest then knows
+it. A killed run therefore loses at most one shard, and the same call goes on where it stopped.
+Batches are made inside a shard, so a shard's bytes do not depend on where the run started.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import logging
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from tqdm import tqdm
+
+from spade_pyserini.corpora import Corpus
+from spade_pyserini.vectors import (
+    Shard,
+    VectorManifest,
+    VectorSettings,
+    manifest_path,
+    shard_name,
+    tokenizer_path,
+    write_shard,
+)
+from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError
+from spade_pyserini.files import remove, sha256
+from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.quantize import calibrate, largest_impact
+from spade_pyserini.records import Document, ImpactVector
+
+logger = logging.getLogger(__name__)
+SHARD_SIZE = 10_000
+BATCH_TOKENS = 4096
+SAMPLE = 200  # documents that an uncalibrated model's scale is taken from
+
+
+def encode_corpus(
+    corpus: Corpus,
+    model: SpadeModel,
+    output: str | Path,
+    *,
+    model_name: str = "model",
+    shard_size: int = SHARD_SIZE,
+    batch_tokens: int = BATCH_TOKENS,
+    overwrite: bool = False,
+) -> VectorManifest:
+    """Write the vectors of ``corpus`` to the folder ``output``; return their manifest.
+
+    An output that the same call left unfinished is completed, a finished one is left alone, and
+    one with other settings is refused unless ``overwrite``.
+    """
+    folder = Path(output)
+    settings = VectorSettings(
+        corpus=corpus.name,
+        model=model_name,
+        model_fingerprint=model.fingerprint,
+        tokenizer_fingerprint=model.wordpieces.fingerprint,
+        alpha=model.config.alpha,
+        k=model.config.k,
+        max_length=model.config.max_length,
+        bits=model.config.bits,
+        scale=model.config.scale or _calibrated(corpus, model),
+        shard_size=shard_size,
+        batch_tokens=batch_tokens,
+    )
+    manifest = _start(folder, settings, model, overwrite)
+    encoder = _ShardEncoder(model, settings)
+    done = {shard.file: shard for shard in manifest.shards}
+    shards: list[Shard] = []
+    documents = iter(corpus)
+    with tqdm(desc="encoding", unit=" documents", disable=None) as bar:
+        for number in itertools.count():
+            batch = list(itertools.islice(documents, shard_size))
+            if not batch:
+                break
+            digest = _input_digest(batch)
+            shard = done.get(shard_name(number))
+            if shard is None or not _intact(folder, shard, digest):
+                shard = encoder.write(folder, number, batch, digest, bar)
+            else:
+                bar.update(len(batch))
+            shards.append(shard)
+            if not manifest.complete:
+                replace(manifest, shards=shards).save(folder)
+    if not shards:
+        raise InputError("the corpus is empty", corpus.source)
+    manifest = replace(manifest, shards=shards, complete=True)
+    manifest.save(folder)
+    _report(manifest, folder)
+    return manifest
+
+
+def _start(
+    folder: Path, settings: VectorSettings, model: SpadeModel, overwrite: bool
+) -> VectorManifest:
+    """The manifest to go on with: the one that is there, or a new one."""
+    if manifest_path(folder).exists():
+        found = VectorManifest.load(folder)
+        if found.settings == settings and not (found.complete and overwrite):
+            return found
+        if not overwrite:
+            raise OutputExistsError(
+                f"{folder} was encoded with other settings "
+                f"({_differences(found.settings, settings)}); "
+                "choose another --output, or pass --overwrite"
+            )
+    if overwrite:
+        remove(folder)
+        remove(manifest_path(folder))
+    if folder.exists() and any(folder.iterdir()):
+        message = f"{folder} exists already and has no manifest of ours"
+        raise OutputExistsError(f"{message}; choose another --output, or pass --overwrite")
+    manifest = VectorManifest(settings, model.config.trained)
+    manifest.save(folder)
+    model.wordpieces.save(tokenizer_path(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    return manifest
+
+
+def _differences(old: VectorSettings, new: VectorSettings) -> str:
+    names = [name for name in asdict(old) if getattr(old, name) != getattr(new, name)]
+    return "; ".join(f"{name} {getattr(old, name)}, now {getattr(new, name)}" for name in names)
+
+
+def _intact(folder: Path, shard: Shard, digest: str) -> bool:
+    """Whether a shard of an earlier run can stay; the documents must not have changed."""
+    if shard.input_sha256 != digest:
+        message = f"{folder / shard.file} was made from other documents than the corpus has now"
+        raise ArtifactError(f"{message}; choose another --output, or pass --overwrite")
+    path = folder / shard.file
+    return path.is_file() and sha256(path) == shard.sha256
+
+
+def _input_digest(documents: list[Document]) -> str:
+    digest = hashlib.sha256()
+    for document in documents:
+        for part in document:
+            digest.update(part.encode() + b"\0")
+    return digest.hexdigest()
+
+
+def _calibrated(corpus: Corpus, model: SpadeModel) -> float:
+    """A scale for a model that brings none, from the first documents of the corpus."""
+    sample = [document.contents for document in itertools.islice(corpus, SAMPLE)]
+    ids = model.wordpieces.document_ids(sample, model.config.max_length)
+    weights = [model.weigh(batch).max().item() for batch, _ in _batches(ids, BATCH_TOKENS)]
+    scale = calibrate(max(weights, default=0.0), model.config.bits)
+    logger.info("no scale in the model's config: calibrated to %.4f on %d documents", scale, len(ids))
+    return scale
+
+
+class _ShardEncoder:
+    """Documents to vectors to a finished shard."""
+
+    def __init__(self, model: SpadeModel, settings: VectorSettings) -> None:
+        self.model, self.settings = model, settings
+
+    def write(
+        self, folder: Path, number: int, documents: list[Document], digest: str, bar: tqdm[None]
+    ) -> Shard:
+        impacts, clipped = self._encode([document.contents for document in documents], bar)
+        vectors = [
+            ImpactVector(document.docid, impact)
+            for document, impact in zip(documents, impacts, strict=True)
+        ]
+        return Shard(
+            file=shard_name(number),
+            documents=len(vectors),
+            empty=[vector.docid for vector in vectors if not vector.impacts],
+            terms=sum(len(vector.impacts) for vector in vectors),
+            impacts=sum(sum(vector.impacts.values()) for vector in vectors),
+            clipped=clipped,
+            sha256=write_shard(folder, number, vectors),
+            input_sha256=digest,
+        )
+
+    def _encode(self, texts: list[str], bar: tqdm[None]) -> tuple[list[dict[str, int]], int]:
+        settings = self.settings
+        ids = self.model.wordpieces.document_ids(texts, settings.max_length)
+        impacts: list[dict[str, int]] = [{} for _ in texts]
+        clipped = 0
+        for batch, places in _batches(ids, settings.batch_tokens):
+            weights = self.model.weigh(batch)
+            clipped += int((weights * settings.scale > largest_impact(settings.bits) + 0.5).sum())
+            vectors = self.model.impacts(weights, settings.scale)
+            for place, vector in zip(places, vectors, strict=True):
+                impacts[place] = vector
+            bar.update(len(batch))
+        return impacts, clipped
+
+
+def _batches(
+    ids: list[list[int]], batch_tokens: int
+) -> Iterator[tuple[list[list[int]], list[int]]]:
+    """Batches of similar length, at most ``batch_tokens`` with padding, and their places."""
+    order = sorted(range(len(ids)), key=lambda place: (len(ids[place]), place))
+    places: list[int] = []
+    for place in order:
+        if places and (len(places) + 1) * len(ids[place]) > batch_tokens:
+            yield [ids[one] for one in places], places
+            places = []
+        places.append(place)
+    if places:
+        yield [ids[one] for one in places], places
+
+
+def _report(manifest: VectorManifest, folder: Path) -> None:
+    logger.info(
+        "%s: %d documents, %.1f terms per document",
+        folder,
+        manifest.documents,
+        manifest.terms_per_document,
+    )
+    if manifest.empty_documents:
+        empty = [docid for shard in manifest.shards for docid in shard.empty]
+        shown = ", ".join(empty[:5]) + (", ..." if len(empty) > 5 else "")
+        logger.warning(
+            "%d documents have no terms and cannot be found: %s (all are listed in %s)",
+            len(empty),
+            shown,
+            manifest_path(folder).name,
+        )
+    clipped = sum(shard.clipped for shard in manifest.shards)
+    if clipped:
+        logger.info("%d impacts were above the largest value and cut off there", clipped)

@@ -1,0 +1,82 @@
+"""Measures through ir_measures and pytrec_eval, to the digits of trec_eval.
+
+Conventions: topics that have judgements but no hits count as 0 (trec_eval's ``-c``), and ties
+are broken as trec_eval does, by score as a 32-bit float, then by docid from the end.
+"""
+
+from __future__ import annotations
+
+import ir_measures
+from ir_measures import AP, RR, Measure, R, nDCG
+
+from spade_pyserini.errors import SpadeError, UsageError
+from spade_pyserini.evaluate.qrels import Qrels
+from spade_pyserini.records import Ranking
+
+DEFAULT_MEASURES = (RR @ 10, nDCG @ 10, AP, R @ 100, R @ 1000)
+PAPER_NAMES = {RR @ 10: "MRR@10", AP: "MAP"}
+ALIASES = {"MRR": RR, "MAP": AP, **{f"MRR@{k}": RR @ k for k in (10, 100, 1000)}}
+
+
+def parse_measures(names: list[str]) -> list[Measure]:
+    """Measures by ir_measures' names (nDCG@10) or trec_eval's (ndcg_cut_10, recall.100,1000)."""
+    found: list[Measure] = []
+    for name in names:
+        if name in ALIASES:
+            found.append(ALIASES[name])
+            continue
+        for parse in (ir_measures.parse_trec_measure, _parse_one):
+            try:
+                measures = parse(name)
+            except (ValueError, NameError, KeyError, SyntaxError, TypeError):
+                continue
+            if measures:
+                found.extend(measures)
+                break
+        else:
+            raise UsageError(
+                f"{name!r} is no measure; try nDCG@10, RR@10, AP, R@1000, or trec_eval's names "
+                "such as ndcg_cut_10, recip_rank, map, recall_1000"
+            )
+    return found
+
+
+def _parse_one(name: str) -> list[Measure]:
+    return [ir_measures.parse_measure(name)]
+
+
+def measure_name(measure: Measure) -> str:
+    """The name in our tables: the paper's where it has one."""
+    return PAPER_NAMES.get(measure, str(measure))
+
+
+def evaluate_run(
+    qrels: Qrels, run: list[Ranking], measures: list[Measure] | None = None
+) -> dict[Measure, float]:
+    """The mean of each measure over all topics that have judgements."""
+    per_query = evaluate_queries(qrels, run, measures)
+    return {
+        measure: sum(values.values()) / len(qrels) if qrels else 0.0
+        for measure, values in per_query.items()
+    }
+
+
+def evaluate_queries(
+    qrels: Qrels, run: list[Ranking], measures: list[Measure] | None = None
+) -> dict[Measure, dict[str, float]]:
+    """Each measure for each topic that has judgements."""
+    wanted = list(measures or DEFAULT_MEASURES)
+    if not any(ranking.qid in qrels for ranking in run):
+        raise SpadeError("the run and the qrels have no topic in common")
+    # The order is settled here, so that every provider sees the same one.
+    scored = {
+        ranking.qid: {hit.docid: -float(rank) for rank, hit in enumerate(ranking.hits)}
+        for ranking in run
+        if ranking.qid in qrels
+    }
+    values: dict[Measure, dict[str, float]] = {
+        measure: dict.fromkeys(qrels, 0.0) for measure in wanted
+    }
+    for metric in ir_measures.iter_calc(wanted, qrels, scored):
+        values[metric.measure][metric.query_id] = metric.value
+    return values

@@ -1,0 +1,142 @@
+"""Reading text strictly and writing files so that a reader never sees half of one."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError, SpadeError
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (line number, line without its end) of a UTF-8 file, plain or ``.gz``.
+
+    Bytes that are not UTF-8 and a damaged or truncated ``.gz`` raise `InputError`.
+    """
+    offset = 0
+    number = 0
+    try:
+        with _open_binary(path) as stream:
+            for number, raw in enumerate(stream, start=1):
+                try:
+                    line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                except UnicodeDecodeError as error:
+                    place = offset + error.start
+                    message = f"byte {place} (0x{raw[error.start]:02x}) is not UTF-8; re-encode it"
+                    raise InputError(message, path, number) from None
+                offset += len(raw)
+                yield number, line.rstrip("\r\n")
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        message = f"the gzip data is damaged or cut off ({error}); fetch or write the file again"
+        raise InputError(message, path, number + 1) from None
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise InputError("is a folder, a file was expected", path) from None
+
+
+def _open_binary(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    return path.open("rb")
+
+
+def read_json_object(text: str, path: Path, line: int | None = None) -> dict[str, Any]:
+    """Parse one JSON object; anything else is an `InputError` at that place."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        message = f"not valid JSON ({error.msg} at column {error.colno}); mend or remove the line"
+        raise InputError(message, path, line) from None
+    except RecursionError:
+        raise InputError("JSON nested too deeply", path, line) from None
+    if not isinstance(value, dict):
+        raise InputError(f"a JSON object was expected, found {_kind(value)}", path, line)
+    return value
+
+
+def _kind(value: object) -> str:
+    return "null" if value is None else type(value).__name__
+
+
+@contextmanager
+def atomic_write(path: Path, temporary: Path | None = None) -> Iterator[IO[bytes]]:
+    """Write ``path`` under a temporary name; flush and rename it only when all went well.
+
+    ``temporary`` puts the unfinished file elsewhere on the same file system, for folders whose
+    every file is read by another program.
+    """
+    unfinished = temporary or path.with_name(f".{path.name}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.parent.mkdir(parents=True, exist_ok=True)
+        with unfinished.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise SpadeError(
+                f"{path}: the disk is full; free some space and run the same command again, "
+                "what is finished is kept"
+            ) from None
+        if error.errno in (errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
+            raise SpadeError(f"{path}: cannot be written ({error.strerror})") from None
+        raise
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write ``value`` as readable JSON, atomically."""
+    with atomic_write(path) as stream:
+        stream.write(json.dumps(value, indent=2, ensure_ascii=False).encode() + b"\n")
+
+
+def sha256(path: Path) -> str:
+    """Hexadecimal digest of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def folder_bytes(folder: Path) -> int:
+    """Size of all files below ``folder``."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def refuse_existing(path: Path, overwrite: bool) -> None:
+    """Raise `OutputExistsError` unless ``path`` is free or may be replaced."""
+    if path.exists() and not overwrite:
+        raise OutputExistsError(f"{path} exists already; pass --overwrite to replace it")
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def beside(folder: Path, suffix: str) -> Path:
+    """``encode/X`` and ``manifest.json`` give ``encode/X.manifest.json``."""
+    return folder.with_name(f"{folder.name}.{suffix}")
+
+
+def file_name(name: str) -> str:
+    """``name`` as one harmless path component: a name never leads outside its folder."""
+    cleaned = re.sub(r"[^\w.+-]+", "-", name).strip(".-")
+    return cleaned or "unnamed"

@@ -1,0 +1,105 @@
+"""What is known of an index: ``index/X.manifest.json`` beside the folder ``index/X``.
+
+An impact index also has ``index/X.tokenizer.json``: the WordPieces of its terms, all that a
+query needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import NamedTuple
+
+from spade_pyserini import java
+from spade_pyserini.errors import ArtifactError, InputError
+from spade_pyserini.files import beside, read_json_object, write_json
+from spade_pyserini.wordpiece import WordPieces
+
+FORMAT = "spade_pyserini.index/1"
+FIELD = "contents"
+
+
+class LuceneCounts(NamedTuple):
+    """What Lucene itself says is in an index."""
+
+    documents: int
+    postings: int
+    impacts: int
+
+
+@dataclass(frozen=True)
+class IndexManifest:
+    """``kind`` is ``impact`` or ``bm25``; ``source_sha256`` is the digest of what was indexed."""
+
+    kind: str
+    corpus: str
+    model: str
+    documents: int
+    empty_documents: int
+    postings: int
+    impacts: int
+    source_sha256: str
+    tokenizer_fingerprint: str | None
+    optimized: bool
+    anserini: str
+
+    def save(self, folder: Path) -> None:
+        """Write the manifest beside ``folder``."""
+        write_json(manifest_path(folder), {"format": FORMAT, **asdict(self)})
+
+    @classmethod
+    def load(cls, folder: Path) -> IndexManifest:
+        """Read the manifest beside ``folder``."""
+        path = manifest_path(folder)
+        if not folder.is_dir():
+            raise ArtifactError(f"{folder}: no such index; build it with spade_pyserini.index")
+        if not path.is_file():
+            raise ArtifactError(
+                f"{folder} has no manifest ({path.name} beside it): the index was made by another "
+                "tool, or not finished; build it with spade_pyserini.index"
+            )
+        values = read_json_object(path.read_text(encoding="utf-8"), path)
+        if values.get("format") != FORMAT:
+            raise InputError(f"format {values.get('format')!r} is not {FORMAT!r}", path)
+        try:
+            return cls(**{part.name: values[part.name] for part in fields(cls)})
+        except KeyError as error:
+            raise ArtifactError(f"{path}: the manifest was edited or damaged ({error})") from None
+
+
+def manifest_path(folder: Path) -> Path:
+    return beside(folder, "manifest.json")
+
+
+def tokenizer_path(folder: Path) -> Path:
+    return beside(folder, "tokenizer.json")
+
+
+def index_tokenizer(folder: Path, tokenizer: Path | None = None) -> WordPieces:
+    """The tokenizer of an impact index; another one than the index was made with is refused."""
+    manifest = IndexManifest.load(folder)
+    if manifest.kind != "impact":
+        raise ArtifactError(f"{folder} is a {manifest.kind} index, it has no WordPieces")
+    source = tokenizer or tokenizer_path(folder)
+    wordpieces = WordPieces.load(source)
+    if wordpieces.fingerprint != manifest.tokenizer_fingerprint:
+        raise ArtifactError(
+            f"{folder} was made with another tokenizer than {source}; "
+            "use the one that its documents were encoded with"
+        )
+    return wordpieces
+
+
+def lucene_counts(folder: Path) -> LuceneCounts:
+    """Open the index with Lucene and count."""
+    directory = java.java_class("org.apache.lucene.store.FSDirectory").open(
+        java.java_class("java.nio.file.Paths").get(str(folder))
+    )
+    reader = java.java_class("org.apache.lucene.index.DirectoryReader").open(directory)
+    try:
+        return LuceneCounts(
+            reader.numDocs(), reader.getSumDocFreq(FIELD), reader.getSumTotalTermFreq(FIELD)
+        )
+    finally:
+        reader.close()
+        directory.close()

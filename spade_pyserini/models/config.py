@@ -1,0 +1,77 @@
+"""The settings of a model, saved with it as ``config.json``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from spade_pyserini.errors import InputError, NotFoundError, UsageError
+from spade_pyserini.files import read_json_object, write_json
+
+FILE = "config.json"
+MODEL_TYPE = "spade"
+
+
+@dataclass(frozen=True)
+class SpadeConfig:
+    """What, beside the weights, decides a document's vector. The paper's symbols keep their names.
+
+    alpha: share of the expansion encoder in the sum of both (Eq. 10).
+    k: terms that the expansion encoder keeps for each token (Eq. 8).
+    pooling: ``max`` (Eq. 6) or ``first``, the authors' released setting, for a repeated token.
+    max_length: WordPieces of a document that are read, [CLS] and [SEP] included.
+    bits: size of a quantized impact; 8 bits are impacts of 1 to 255.
+    scale: impacts per unit of weight; None until it is calibrated.
+    shared_backbone: both encoders stand on one transformer (untrained models only).
+    trained: False while the heads are as they were initialised.
+    backbone: the transformer's own configuration, Hugging Face's.
+    """
+
+    alpha: float = 0.5
+    k: int = 5
+    pooling: str = "max"
+    max_length: int = 256
+    bits: int = 8
+    scale: float | None = None
+    shared_backbone: bool = False
+    trained: bool = False
+    backbone: dict[str, Any] | None = None
+    model_type: str = MODEL_TYPE
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.alpha <= 1:
+            raise UsageError(f"alpha is a share from 0 to 1, not {self.alpha}")
+        if self.k < 1:
+            raise UsageError(f"k is 1 or more terms per token, not {self.k}")
+        if self.pooling not in ("max", "first"):
+            raise UsageError(f"pooling is max or first, not {self.pooling}")
+        if not 3 <= self.max_length:
+            raise UsageError(f"max_length must leave room for a term, not {self.max_length}")
+        if not 1 <= self.bits <= 16:
+            raise UsageError(f"bits is from 1 to 16, not {self.bits}")
+        if self.scale is not None and not 0 < self.scale < float("inf"):
+            raise UsageError(f"scale is a positive number, not {self.scale}")
+
+    def save(self, folder: Path) -> None:
+        """Write ``config.json``."""
+        write_json(folder / FILE, asdict(self))
+
+    @classmethod
+    def load(cls, folder: Path) -> SpadeConfig:
+        """Read ``config.json``; a setting that this version does not know is an error."""
+        path = folder / FILE
+        if not path.is_file():
+            raise NotFoundError(f"{path}: no such file; a model folder has one")
+        values = read_json_object(path.read_text(encoding="utf-8"), path)
+        if values.get("model_type") != MODEL_TYPE:
+            found = json.dumps(values.get("model_type"))
+            raise InputError(f"a SpaDE model was expected, model_type is {found}", path)
+        unknown = sorted(set(values) - {field.name for field in fields(cls)})
+        if unknown:
+            raise InputError(f"unknown settings {', '.join(unknown)}", path)
+        try:
+            return cls(**values)
+        except (UsageError, TypeError) as error:
+            raise InputError(str(error), path) from None

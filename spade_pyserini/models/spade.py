@@ -1,0 +1,213 @@
+"""SpaDE: the two encoders side by side, their sum, and the folder a model is kept in."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_model, save_model
+from torch import Tensor, nn
+
+from spade_pyserini.errors import ArtifactError, InputError, NotFoundError, UsageError
+from spade_pyserini.models.backbone import Backbone, empty_backbone, load_backbone
+from spade_pyserini.models.config import SpadeConfig
+from spade_pyserini.models.expansion import TermExpansionEncoder
+from spade_pyserini.models.quantize import calibrate, quantize
+from spade_pyserini.models.weighting import TermWeightingEncoder
+from spade_pyserini.wordpiece import WordPieces
+
+UNTRAINED = "untrained-minilm"
+DEFAULT = UNTRAINED
+WEIGHTS = "model.safetensors"
+FILES = ["config.json", WEIGHTS, "tokenizer.json"]
+
+
+class SpadeModel(nn.Module):
+    """The dual document encoder.
+
+        model = SpadeModel.from_pretrained("untrained-minilm")
+        model.encode(["Recursively delete a directory tree."])   # [{"delete": 87, ...}]
+
+    ``kept`` is the corpus-level pruning mask over the vocabulary: a term that is False there
+    never appears in a document vector. Special tokens are never kept.
+    """
+
+    kept: Tensor
+
+    def __init__(
+        self,
+        config: SpadeConfig,
+        weighting: TermWeightingEncoder,
+        expansion: TermExpansionEncoder,
+        wordpieces: WordPieces,
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.weighting = weighting
+        self.expansion = expansion
+        self.wordpieces = wordpieces
+        size = expansion.backbone.config.vocab_size
+        kept = torch.ones(size, dtype=torch.bool)
+        kept[wordpieces.vocabulary_size :] = False  # rows that only round the matrix up
+        kept[sorted(wordpieces.special_ids)] = False
+        self.register_buffer("kept", kept)
+
+    # Making, loading and saving
+
+    @classmethod
+    def from_backbone(
+        cls, name: str | Path, config: SpadeConfig | None = None, seed: int = 0
+    ) -> SpadeModel:
+        """A model with fresh heads: the start of training."""
+        backbone = load_backbone(name)
+        settings = config or SpadeConfig(shared_backbone=True)
+        settings = replace(settings, backbone=backbone.transformer.config.to_diff_dict())
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            model = cls._build(settings, backbone)
+            if not settings.shared_backbone:
+                weights = backbone.transformer.state_dict()
+                model.expansion.backbone.load_state_dict(weights)
+            model.weighting.initialise()
+            model.expansion.initialise()
+        return model.eval()
+
+    @classmethod
+    def _build(cls, config: SpadeConfig, backbone: Backbone) -> SpadeModel:
+        second = backbone.transformer
+        if not config.shared_backbone:
+            second = empty_backbone(config.backbone or {})
+        weighting = TermWeightingEncoder(backbone.transformer, config.pooling)
+        expansion = TermExpansionEncoder(second, config.k)
+        return cls(config, weighting, expansion, backbone.wordpieces)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path) -> SpadeModel:
+        """Load a model by its folder, its Hugging Face name, or a name of ours."""
+        if name == UNTRAINED:
+            return cls.from_backbone("minilm")
+        folder = model_folder(name)
+        config = SpadeConfig.load(folder)
+        if not config.backbone:
+            raise InputError("the backbone's configuration is missing", folder / "config.json")
+        wordpieces = WordPieces.load(folder)
+        model = cls._build(config, Backbone(empty_backbone(config.backbone), wordpieces))
+        path = folder / WEIGHTS
+        try:
+            missing, unexpected = load_model(model, path)
+        except (SafetensorError, RuntimeError, OSError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise ArtifactError(f"{path}: not the weights of this model ({reason})") from None
+        if missing or unexpected:
+            raise ArtifactError(f"{path}: not the weights of this model")
+        for tensor_name, tensor in model.state_dict().items():
+            if not torch.isfinite(tensor).all():
+                raise ArtifactError(f"{path}: {tensor_name} holds NaN or infinite weights")
+        return model.eval()
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write ``config.json``, ``model.safetensors`` and ``tokenizer.json``."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = folder / f".{WEIGHTS}.tmp"
+        save_model(self, str(unfinished))
+        unfinished.replace(folder / WEIGHTS)
+        self.wordpieces.save(folder / "tokenizer.json")
+        self.config.save(folder)
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for two models exactly when they have the same settings and weights."""
+        digest = hashlib.sha256(repr(self.config).encode())
+        digest.update(self.wordpieces.fingerprint.encode())
+        for name, tensor in sorted(self.state_dict().items()):
+            digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+            digest.update(tensor.contiguous().cpu().view(torch.uint8).numpy().data)
+        return digest.hexdigest()
+
+    def reconfigure(self, **changes: Any) -> None:
+        """Change settings that need no other weights: alpha, k, max_length, scale."""
+        self.config = replace(self.config, **changes)
+        self.expansion.k = self.config.k
+        positions = (self.config.backbone or {}).get("max_position_embeddings", math.inf)
+        if self.config.max_length > positions:
+            message = f"max_length is {self.config.max_length}, the backbone reads {positions}"
+            raise UsageError(f"{message} WordPieces at most")
+
+    # Encoding
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """The two vectors of each document, weighting and expansion, [batch, |V|] each."""
+        attended = attention_mask.bool()
+        is_term = attended & self.kept[input_ids]
+        hidden = _hidden(self.weighting.backbone, input_ids, attention_mask)
+        weighting = self.weighting(hidden, input_ids, is_term)
+        if not self.config.shared_backbone:
+            hidden = _hidden(self.expansion.backbone, input_ids, attention_mask)
+        expansion = self.expansion(hidden, attended, self.kept)
+        return weighting, expansion
+
+    def aggregate(self, weighting: Tensor, expansion: Tensor) -> Tensor:
+        """Eq. 10: the weighted sum of both vectors."""
+        return (1 - self.config.alpha) * weighting + self.config.alpha * expansion
+
+    @torch.inference_mode()
+    def weigh(self, batch: list[list[int]]) -> Tensor:
+        """Float vectors [batch, |V|] of documents given as WordPiece ids."""
+        device = self.kept.device
+        input_ids = torch.zeros(len(batch), max(map(len, batch)), dtype=torch.long)
+        mask = torch.zeros_like(input_ids)
+        for row, ids in enumerate(batch):
+            input_ids[row, : len(ids)] = torch.tensor(ids)
+            mask[row, : len(ids)] = 1
+        weights = self.aggregate(*self(input_ids.to(device), mask.to(device)))
+        if not torch.isfinite(weights).all():
+            raise ArtifactError("the model gave NaN or infinite weights; it cannot be used")
+        return weights
+
+    def impacts(self, weights: Tensor, scale: float) -> list[dict[str, int]]:
+        """Quantize float vectors; terms in the order of the vocabulary, zeros left out."""
+        quantized = quantize(weights, scale, self.config.bits).cpu()
+        terms = self.wordpieces.terms
+        found: list[dict[str, int]] = []
+        for row in quantized:
+            indices = row.nonzero().squeeze(1)
+            pairs = zip(indices.tolist(), row[indices].tolist(), strict=True)
+            found.append({terms[index]: impact for index, impact in pairs})
+        return found
+
+    def encode(self, texts: list[str], batch_size: int = 32) -> list[dict[str, int]]:
+        """Impact vectors of texts. An uncalibrated model takes its scale from these texts."""
+        ids = self.wordpieces.document_ids(texts, self.config.max_length)
+        parts = [self.weigh(ids[i : i + batch_size]) for i in range(0, len(ids), batch_size)]
+        scale = self.config.scale
+        if scale is None and parts:
+            scale = calibrate(max(part.max().item() for part in parts), self.config.bits)
+        return [vector for part in parts for vector in self.impacts(part, scale or 1.0)]
+
+
+def _hidden(backbone: nn.Module, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+    """Eq. 2 and 3: the transformer's last layer, [batch, length, m]."""
+    hidden: Tensor = backbone(input_ids=input_ids, attention_mask=attention_mask)[0]
+    return hidden
+
+
+def model_folder(name: str | Path) -> Path:
+    """The folder of a model; a Hugging Face name is downloaded, safetensors only."""
+    if Path(name).is_dir():
+        return Path(name)
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(str(name), allow_patterns=FILES))
+    except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
+        raise NotFoundError(
+            f"no model is called {str(name)!r}: not {UNTRAINED}, not a folder, and not to be had "
+            f"from the Hugging Face hub ({type(error).__name__})"
+        ) from error
+

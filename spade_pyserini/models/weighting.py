@@ -1,0 +1,49 @@
+"""The term weighting encoder: how important is each term that the document has (Eq. 4-6)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+
+class TermWeightingEncoder(nn.Module):
+    """A score for each token of the document, pooled by term."""
+
+    def __init__(self, backbone: PreTrainedModel, pooling: str = "max") -> None:
+        super().__init__()
+        width = backbone.config.hidden_size
+        self.backbone = backbone
+        self.pooling = pooling
+        # f_MLP; the last ReLU keeps impacts from being negative.
+        self.head = nn.Sequential(
+            nn.Dropout(0.1), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1), nn.ReLU()
+        )
+
+    def initialise(self) -> None:
+        """Fresh head, as released: N(0, 0.02) and zero bias."""
+        for layer in self.head:
+            if isinstance(layer, nn.Linear):
+                nn.init.normal_(layer.weight, std=0.02)
+                nn.init.zeros_(layer.bias)
+
+    def forward(self, hidden: Tensor, input_ids: Tensor, is_term: Tensor) -> Tensor:
+        """Pool the scores into a vector over the vocabulary.
+
+        hidden [batch, length, m], input_ids [batch, length], is_term [batch, length]: True for
+        tokens 1..|d|, False for special tokens and padding. Returns [batch, |V|].
+        """
+        scores = self.head(hidden).squeeze(-1) * is_term  # Eq. 4
+        if self.pooling == "first":
+            scores = scores * _first_occurrence(input_ids)
+        size = self.backbone.config.vocab_size
+        vector = scores.new_zeros(len(scores), size)
+        # Eq. 5 and 6: one-hot vectors and their maximum, without building them.
+        return vector.scatter_reduce(1, input_ids, scores, reduce="amax", include_self=True)
+
+
+def _first_occurrence(input_ids: Tensor) -> Tensor:
+    """True where no earlier token of the same document has the same id. [batch, length]"""
+    same = input_ids[:, :, None] == input_ids[:, None, :]
+    earlier = torch.ones_like(same[0]).tril(diagonal=-1)
+    return ~(same & earlier).any(dim=2)

@@ -1,0 +1,13 @@
+"""Searching a Lucene index with boolean WordPieces: a tokenizer, a JVM, no model."""
+
+from spade_pyserini.search.searcher import Bm25Searcher, ImpactSearcher, open_searcher
+from spade_pyserini.search.run import read_run, search_topics, write_run
+
+__all__ = [
+    "Bm25Searcher",
+    "ImpactSearcher",
+    "open_searcher",
+    "read_run",
+    "search_topics",
+    "write_run",
+]

@@ -1,0 +1,117 @@
+"""``python -m spade_pyserini.search``: topics to a TREC run, or one query for a person."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+
+from spade_pyserini import cli
+from spade_pyserini.errors import UsageError
+from spade_pyserini.files import file_name
+from spade_pyserini.records import Document, Hit
+
+MODULE = "spade_pyserini.search"
+EXAMPLE = """python -m spade_pyserini.search --index index/pydoc.spade --topics pydoc-test
+  python -m spade_pyserini.search --index index/pydoc.spade --query "delete a folder"
+"""
+logger = logging.getLogger(MODULE)
+
+
+def main(arguments: list[str]) -> None:
+    from spade_pyserini.topics.read import NAMES
+
+    parser = cli.parser(MODULE, "Search an index with boolean WordPieces.", EXAMPLE)
+    add = parser.add_argument
+    add("--index", required=True, metavar="DIR", help="an index of spade_pyserini.index")
+    add(
+        "--topics",
+        metavar="NAME|FILE",
+        help=f"{', '.join(NAMES)}, or a file: .tsv, .jsonl, .json, .trec, plain or .gz",
+    )
+    add("--query", metavar="TEXT", help="search this and print the hits, instead of --topics")
+    add("--corpus", metavar="NAME|PATH", help="with --query: show the titles of this corpus")
+    add("--output", metavar="FILE", help="the run (default: runs/run.INDEX.TOPICS.txt)")
+    add("--hits", type=cli.positive, metavar="N", help="hits per topic (default: 1000, query: 10)")
+    add("--threads", type=cli.positive, default=1, metavar="N", help="search threads")
+    add("--batch-size", type=cli.positive, default=64, metavar="N", help="topics per Java call")
+    add("--tokenizer", metavar="PATH", help="a tokenizer.json or model folder (default: the index's)")
+    add("--k1", type=float, default=0.9, help="BM25's k1, for a BM25 index")
+    add("--b", type=float, default=0.4, help="BM25's b, for a BM25 index")
+    add("--remove-query", action="store_true", help="drop the document whose id is the topic's")
+    add("--max-passage", action="store_true", help="rank documents by their best passage")
+    add("--max-passage-hits", type=cli.positive, default=100, metavar="N", help="documents kept")
+    add("--max-passage-delimiter", default="#", metavar="TEXT", help="between document and passage")
+    add("--overwrite", action="store_true", help="replace an existing run")
+    options = parser.parse_args(arguments)
+    cli.log_to_stderr(options.verbose)
+    if bool(options.topics) == bool(options.query):
+        raise UsageError("give either --topics NAME|FILE or --query TEXT")
+    _query(options) if options.query else _topics(options)
+
+
+def _topics(options: argparse.Namespace) -> None:
+    from spade_pyserini.files import refuse_existing
+    from spade_pyserini.search import search_topics, write_run
+    from spade_pyserini.topics import read_topics
+
+    topics = read_topics(options.topics)
+    name = file_name(Path(options.topics).name.split(".")[0])
+    index = Path(options.index).resolve().name
+    output = Path(options.output or Path("runs", f"run.{index}.{name}.txt"))
+    refuse_existing(output, options.overwrite)
+    with _searcher(options) as searcher:
+        rankings = search_topics(
+            searcher,
+            topics,
+            hits=options.hits or 1000,
+            threads=options.threads,
+            batch_size=options.batch_size,
+            remove_query=options.remove_query,
+            max_passage=options.max_passage,
+            max_passage_hits=options.max_passage_hits,
+            max_passage_delimiter=options.max_passage_delimiter,
+        )
+        tag = file_name(searcher.manifest.model)
+        without = write_run(rankings, output, tag, options.overwrite)
+    if without:
+        logger.warning("%d of %d topics have no hit", without, len(topics))
+    print(output)
+
+
+def _query(options: argparse.Namespace) -> None:
+    from spade_pyserini.search import ImpactSearcher
+
+    with _searcher(options) as searcher:
+        hits = searcher.search(options.query, options.hits or 10)
+        titles = _titles(options.corpus, hits) if options.corpus else {}
+        if isinstance(searcher, ImpactSearcher):
+            print("query:", " ".join(searcher.wordpieces.query_terms(options.query)))
+        for rank, hit in enumerate(hits, start=1):
+            title = titles[hit.docid].title if hit.docid in titles else ""
+            print(f"{rank:3}  {hit.score:10.4f}".rstrip("0").rstrip(".").ljust(16), hit.docid, title)
+            if isinstance(searcher, ImpactSearcher):
+                matched = searcher.matched_terms(options.query, hit.docid)
+                print(" " * 17 + "  ".join(f"{term}:{impact}" for term, impact in matched.items()))
+        if not hits:
+            print("no document has any of these terms")
+
+
+def _titles(corpus: str, hits: list[Hit]) -> dict[str, Document]:
+    from spade_pyserini.corpora import open_corpus
+
+    wanted = {hit.docid for hit in hits}
+    return {found.docid: found for found in open_corpus(corpus) if found.docid in wanted}
+
+
+def _searcher(options: argparse.Namespace):  # type: ignore[no-untyped-def]
+    from spade_pyserini.index.manifest import IndexManifest
+    from spade_pyserini.search import Bm25Searcher, ImpactSearcher
+
+    if IndexManifest.load(Path(options.index)).kind == Bm25Searcher.kind:
+        return Bm25Searcher(options.index, options.k1, options.b)
+    return ImpactSearcher(options.index, options.tokenizer)
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -1,0 +1,124 @@
+"""Runs: the hits of all topics in TREC's format, written so that every scorer agrees on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from spade_pyserini.cli import progress
+from spade_pyserini.errors import InputError
+from spade_pyserini.files import atomic_write, read_lines, refuse_existing
+from spade_pyserini.records import Hit, Ranking, Topic
+from spade_pyserini.search.searcher import Bm25Searcher, ImpactSearcher
+
+STEP = np.float32(1e-4)
+
+
+def search_topics(
+    searcher: ImpactSearcher | Bm25Searcher,
+    topics: list[Topic],
+    *,
+    hits: int = 1000,
+    threads: int = 1,
+    batch_size: int = 64,
+    remove_query: bool = False,
+    max_passage: bool = False,
+    max_passage_hits: int = 100,
+    max_passage_delimiter: str = "#",
+) -> Iterator[Ranking]:
+    """Search all topics in batches; yields a ranking a topic, in their order.
+
+    The options are Pyserini's: ``remove_query`` drops the document whose id is the topic's (as
+    ArguAna needs), ``max_passage`` ranks each document by its best passage ``doc#0``.
+    """
+    starts = range(0, len(topics), batch_size)
+    with progress(topics, "searching", "topics", len(topics)) as bar:
+        for start in starts:
+            batch = topics[start : start + batch_size]
+            # One more where the query itself may be among them.
+            for ranking in searcher.batch_search(batch, hits + remove_query, threads):
+                found = ranking.hits
+                if remove_query:
+                    found = [hit for hit in found if hit.docid != ranking.qid][:hits]
+                if max_passage:
+                    found = best_passages(found, max_passage_delimiter)[:max_passage_hits]
+                yield Ranking(ranking.qid, found)
+            bar.update(len(batch))
+
+
+def best_passages(hits: list[Hit], delimiter: str = "#") -> list[Hit]:
+    """Each document once, at the place and with the score of its best passage (MaxP)."""
+    best: dict[str, Hit] = {}
+    for hit in hits:
+        docid = hit.docid.split(delimiter, 1)[0]
+        best.setdefault(docid, Hit(docid, hit.score))
+    return list(best.values())
+
+
+def strictly_falling(scores: Iterable[float]) -> Iterator[float]:
+    """Lower tied scores just enough that each is below the one before it.
+
+    trec_eval keeps scores as 32-bit floats and orders ties by docid, other scorers by rank: with
+    no ties left they all see the same order. A score without a tie above it stays as it is.
+    """
+    previous = np.float32(np.inf)
+    for score in scores:
+        current = min(np.float32(score), np.float32(previous - STEP))
+        if current >= previous:
+            current = np.nextafter(previous, np.float32(-np.inf))
+        yield float(current)
+        previous = current
+
+
+def write_run(
+    rankings: Iterable[Ranking], path: str | Path, tag: str = "SpaDE", overwrite: bool = False
+) -> int:
+    """Write a TREC run, atomically; returns the number of topics without any hit."""
+    refuse_existing(Path(path), overwrite)
+    without = 0
+    with atomic_write(Path(path)) as stream:
+        for qid, hits in rankings:
+            without += not hits
+            falling = strictly_falling(hit.score for hit in hits)
+            for rank, (hit, score) in enumerate(zip(hits, falling, strict=True), start=1):
+                stream.write(f"{qid} Q0 {hit.docid} {rank} {score:.6f} {tag}\n".encode())
+    return without
+
+
+def read_run(path: str | Path) -> list[Ranking]:
+    """Read a TREC run in trec_eval's order: by score, ties by docid from the end.
+
+    Ranks are not looked at, as trec_eval does not either.
+    """
+    path = Path(path)
+    scored: dict[str, dict[str, float]] = {}
+    for number, line in read_lines(path):
+        parts = line.split()
+        if not parts:
+            continue
+        if len(parts) != 6:
+            message = f"expected `qid Q0 docid rank score tag`, found {len(parts)} columns"
+            raise InputError(message, path, number)
+        qid, _, docid, _, score, _ = parts
+        try:
+            value = float(score)
+        except ValueError:
+            raise InputError(f"the score {score!r} is not a number", path, number) from None
+        if not math.isfinite(value):
+            raise InputError(f"the score {score!r} is not finite", path, number)
+        hits = scored.setdefault(qid, {})
+        if docid in hits:
+            raise InputError(f"topic {qid} has the document {docid} twice", path, number)
+        hits[docid] = value
+    return [
+        Ranking(qid, [Hit(docid, score) for docid, score in _trec_order(hits)])
+        for qid, hits in scored.items()
+    ]
+
+
+def _trec_order(hits: dict[str, float]) -> list[tuple[str, float]]:
+    key = {docid: (np.float32(score), docid.encode()) for docid, score in hits.items()}
+    return sorted(hits.items(), key=lambda item: key[item[0]], reverse=True)

@@ -1,0 +1,204 @@
+"""A folder of impact vectors, and the manifest beside it.
+
+::
+
+    encode/pydoc.spade/docs0000.jsonl.gz      {"id": "len", "vector": {"length": 91, ...}}
+    encode/pydoc.spade/docs0001.jsonl.gz
+    encode/pydoc.spade.manifest.json          what made them, counts, a checksum for each
+    encode/pydoc.spade.tokenizer.json         the WordPieces that the terms are
+
+Anserini reads every file below the folder, so nothing else is ever put there.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from spade_pyserini.errors import ArtifactError, InputError
+from spade_pyserini.files import (
+    atomic_write,
+    beside,
+    read_json_object,
+    read_lines,
+    sha256,
+    write_json,
+)
+from spade_pyserini.records import ImpactVector
+
+FORMAT = "spade_pyserini.vectors/1"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A finished file of vectors. ``input_sha256`` is the digest of the documents it encodes."""
+
+    file: str
+    documents: int
+    empty: list[str]
+    terms: int
+    impacts: int
+    clipped: int
+    sha256: str
+    input_sha256: str
+
+
+@dataclass(frozen=True)
+class VectorSettings:
+    """All that decides the bytes of the shards, beside the documents."""
+
+    corpus: str
+    model: str
+    model_fingerprint: str
+    tokenizer_fingerprint: str
+    alpha: float
+    k: int
+    max_length: int
+    bits: int
+    scale: float
+    shard_size: int
+    batch_tokens: int
+
+
+@dataclass(frozen=True)
+class VectorManifest:
+    """What is known of a folder of vectors."""
+
+    settings: VectorSettings
+    trained: bool
+    complete: bool = False
+    shards: list[Shard] = field(default_factory=list)
+
+    @property
+    def documents(self) -> int:
+        return sum(shard.documents for shard in self.shards)
+
+    @property
+    def empty_documents(self) -> int:
+        return sum(len(shard.empty) for shard in self.shards)
+
+    @property
+    def terms(self) -> int:
+        return sum(shard.terms for shard in self.shards)
+
+    @property
+    def impacts(self) -> int:
+        return sum(shard.impacts for shard in self.shards)
+
+    @property
+    def terms_per_document(self) -> float:
+        return self.terms / self.documents if self.documents else 0.0
+
+    def save(self, folder: Path) -> None:
+        """Write the manifest beside ``folder``."""
+        counts = ("documents", "empty_documents", "terms", "impacts", "terms_per_document")
+        summary = {name: getattr(self, name) for name in counts}
+        write_json(manifest_path(folder), {"format": FORMAT, **summary, **asdict(self)})
+
+    @classmethod
+    def load(cls, folder: Path) -> VectorManifest:
+        """Read the manifest beside ``folder`` and check that it agrees with itself."""
+        path = manifest_path(folder)
+        if not path.is_file():
+            raise ArtifactError(
+                f"{folder} has no manifest ({path.name} beside it): not made by "
+                "spade_pyserini.encode, or not whole; encode again"
+            )
+        values = read_json_object(path.read_text(encoding="utf-8"), path)
+        if values.get("format") != FORMAT:
+            raise InputError(f"format {values.get('format')!r} is not {FORMAT!r}", path)
+        try:
+            manifest = cls(
+                settings=_made(VectorSettings, values["settings"]),
+                trained=values["trained"],
+                complete=values["complete"],
+                shards=[_made(Shard, shard) for shard in values["shards"]],
+            )
+            counts = {name: values[name] for name in ("documents", "terms", "impacts")}
+        except (KeyError, TypeError) as error:
+            raise ArtifactError(f"{path}: the manifest was edited or damaged ({error})") from None
+        for name, count in counts.items():
+            if getattr(manifest, name) != count:
+                message = f"{name} is {count}, the shards have {getattr(manifest, name)}"
+                raise ArtifactError(f"{path}: the manifest was edited: {message}; encode again")
+        return manifest
+
+
+def _made(record: Any, values: dict[str, Any]) -> Any:
+    return record(**{part.name: values[part.name] for part in fields(record)})
+
+
+def manifest_path(folder: Path) -> Path:
+    return beside(folder, "manifest.json")
+
+
+def tokenizer_path(folder: Path) -> Path:
+    return beside(folder, "tokenizer.json")
+
+
+def shard_name(number: int) -> str:
+    return f"docs{number:04d}.jsonl.gz"
+
+
+def write_shard(folder: Path, number: int, vectors: Iterable[ImpactVector]) -> str:
+    """Write one shard under a temporary name beside the folder, then move it in.
+
+    Returns its checksum. The bytes depend on the vectors alone: gzip is told no time, no name.
+    """
+    path = folder / shard_name(number)
+    with (
+        atomic_write(path, temporary=beside(folder, f"{path.name}.tmp")) as stream,
+        gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=6) as packed,
+    ):
+        for docid, impacts in vectors:
+            line = json.dumps({"id": docid, "vector": impacts}, ensure_ascii=False)
+            packed.write(line.encode() + b"\n")
+    return sha256(path)
+
+
+def read_shard(path: Path) -> Iterator[ImpactVector]:
+    """The vectors of one shard, each checked: a term is one word, an impact a whole number."""
+    for number, line in read_lines(path):
+        values = read_json_object(line, path, number)
+        docid, impacts = values.get("id"), values.get("vector")
+        if not isinstance(docid, str) or not docid:
+            raise InputError("a vector needs its document's `id` as text", path, number)
+        if not isinstance(impacts, dict):
+            raise InputError("a vector needs its impacts as an object in `vector`", path, number)
+        for term, impact in impacts.items():
+            if not isinstance(impact, int) or isinstance(impact, bool) or impact < 1:
+                message = f"the impact of {term!r} is {impact!r}; Anserini takes whole numbers"
+                raise InputError(f"{message} of 1 or more and silently drops others", path, number)
+            if len(term.split()) != 1:
+                raise InputError(f"Anserini would split the term {term!r}", path, number)
+        yield ImpactVector(docid, impacts)
+
+
+def read_vectors(folder: str | Path) -> Iterator[ImpactVector]:
+    """All vectors of a folder in the order of its manifest."""
+    for shard in VectorManifest.load(Path(folder)).shards:
+        yield from read_shard(Path(folder) / shard.file)
+
+
+def verify(folder: Path) -> VectorManifest:
+    """Check that the folder holds exactly what its manifest says; return the manifest."""
+    manifest = VectorManifest.load(folder)
+    if not manifest.complete:
+        message = f"{folder}: encoding is not finished ({manifest.documents} documents so far)"
+        raise ArtifactError(f"{message}; run the same encode command again to complete it")
+    known = {shard.file: shard for shard in manifest.shards}
+    present = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if stray := sorted(present - set(known)):
+        message = f"{folder}: {stray[0]} does not belong there; Anserini would index it"
+        raise ArtifactError(f"{message}, remove it")
+    if missing := sorted(set(known) - present):
+        raise ArtifactError(f"{folder}: {missing[0]} is missing; run the encode command again")
+    for name, shard in known.items():
+        if sha256(folder / name) != shard.sha256:
+            message = f"{folder / name}: truncated or changed since it was written"
+            raise ArtifactError(f"{message}; remove it and run the encode command again")
+    return manifest
