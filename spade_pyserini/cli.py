@@ -64,10 +64,7 @@ def run(main: Callable[[list[str]], None]) -> NoReturn:
 
 def log_to_stderr(verbose: bool) -> None:
     """Show our own log lines on stderr; other libraries' only with ``--verbose``."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    logging.getLogger().addHandler(handler)
-    logging.getLogger().setLevel(logging.INFO if verbose else logging.WARNING)
+    logging.basicConfig(format="%(message)s", level=logging.INFO if verbose else logging.WARNING)
     logging.getLogger("spade_pyserini").setLevel(logging.DEBUG if verbose else logging.INFO)
 
 

@@ -25,6 +25,9 @@ CURE = (
 )
 
 
+_KEPT: list[Any] = []  # Java forgets a logger's level when nobody holds the logger
+
+
 class Java(NamedTuple):
     """A usable runtime."""
 
@@ -119,13 +122,10 @@ def start() -> Java:
     except Exception as error:
         raise JavaError(f"Java at {java.home} did not start ({error}); {CURE}") from error
     level = jnius.autoclass("java.util.logging.Level")
-    global _lucene_logger  # Java drops a logger's level when nobody holds the logger
-    _lucene_logger = jnius.autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
-    _lucene_logger.setLevel(level.WARNING)
+    lucene = jnius.autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
+    lucene.setLevel(level.WARNING)
+    _KEPT.append(lucene)
     return java
-
-
-_lucene_logger: Any = None
 
 
 @cache

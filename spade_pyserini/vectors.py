@@ -121,6 +121,9 @@ class VectorManifest:
             counts = {name: values[name] for name in ("documents", "terms", "impacts")}
         except (KeyError, TypeError) as error:
             raise ArtifactError(f"{path}: the manifest was edited or damaged ({error})") from None
+        names = [shard.file for shard in manifest.shards]
+        if names != [shard_name(number) for number in range(len(names))]:
+            raise ArtifactError(f"{path}: the manifest was edited or damaged (names of shards)")
         for name, count in counts.items():
             if getattr(manifest, name) != count:
                 message = f"{name} is {count}, the shards have {getattr(manifest, name)}"

@@ -34,8 +34,8 @@ def check_documents(stream: Iterable[Located]) -> Iterator[Document]:
         if not docid:
             raise InputError("the id is empty", source, line)
         if not docid.isprintable() or " " in docid or len(docid.split()) != 1:
-            message = f"the id {docid!r} holds white space or control characters"
-            raise InputError(f"{message}, which a TREC run cannot carry; replace them", source, line)
+            message = f"the id {docid!r} holds white space or control characters, which a run"
+            raise InputError(f"{message} cannot carry; replace them", source, line)
         try:
             document.contents.encode()
         except UnicodeEncodeError:

@@ -25,7 +25,10 @@ def documents() -> Iterator[Document]:
     """Every documented public function, class and method; id = qualified name."""
     # Isolated and without site-packages: only the standard library is seen, and imported there.
     dump = subprocess.run(
-        [sys.executable, "-I", "-S", str(DUMP)], capture_output=True, text=True, encoding="utf-8"
+        [sys.executable, "-I", "-S", str(DUMP)],
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
     )
     if dump.returncode != 0:
         raise SpadeError(f"the standard library could not be read: {dump.stderr[-500:]}")

@@ -86,9 +86,10 @@ def public_members(module: ModuleType) -> list[tuple[str, Any]]:
         exported = [
             name
             for name, value in vars(module).items()
-            if not name.startswith("_") and getattr(value, "__module__", None) in own
+            if getattr(value, "__module__", None) in own
         ]
-    members = [(name, getattr(module, name, None)) for name in sorted(set(exported))]
+    names = sorted({name for name in exported if not name.startswith("_")})
+    members = [(name, getattr(module, name, None)) for name in names]
     members.sort(key=lambda item: getattr(item[1], "__name__", None) != item[0])  # aliases last
     functions = [item for item in members if inspect.isroutine(item[1])]
     return functions + [item for item in members if inspect.isclass(item[1])]
@@ -96,9 +97,9 @@ def public_members(module: ModuleType) -> list[tuple[str, Any]]:
 
 def class_members(cls: type) -> Iterator[tuple[str, Any]]:
     """The public methods and properties that ``cls`` defines itself, by alphabet."""
-    for name, value in sorted(vars(cls).items()):
-        if isinstance(value, staticmethod | classmethod):
-            value = value.__func__
+    for name, attribute in sorted(vars(cls).items()):
+        wrapped = isinstance(attribute, staticmethod | classmethod)
+        value = attribute.__func__ if wrapped else attribute
         inside = getattr(value, "__qualname__", "").startswith(cls.__qualname__ + ".")
         if not name.startswith("_") and (
             isinstance(value, property) or (inspect.isroutine(value) and inside)

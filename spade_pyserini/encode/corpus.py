@@ -13,10 +13,16 @@ import logging
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Never
 
 from tqdm import tqdm
 
 from spade_pyserini.corpora import Corpus
+from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError
+from spade_pyserini.files import remove, sha256
+from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.quantize import calibrate, largest_impact
+from spade_pyserini.records import Document, ImpactVector
 from spade_pyserini.vectors import (
     Shard,
     VectorManifest,
@@ -26,15 +32,10 @@ from spade_pyserini.vectors import (
     tokenizer_path,
     write_shard,
 )
-from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError
-from spade_pyserini.files import remove, sha256
-from spade_pyserini.models import SpadeModel
-from spade_pyserini.models.quantize import calibrate, largest_impact
-from spade_pyserini.records import Document, ImpactVector
 
 logger = logging.getLogger(__name__)
-SHARD_SIZE = 10_000
-BATCH_TOKENS = 4096
+SHARD_SIZE = 2000
+BATCH_TOKENS = 2048
 SAMPLE = 200  # documents that an uncalibrated model's scale is taken from
 
 
@@ -54,16 +55,17 @@ def encode_corpus(
     one with other settings is refused unless ``overwrite``.
     """
     folder = Path(output)
+    fingerprint = model.fingerprint
     settings = VectorSettings(
         corpus=corpus.name,
         model=model_name,
-        model_fingerprint=model.fingerprint,
+        model_fingerprint=fingerprint,
         tokenizer_fingerprint=model.wordpieces.fingerprint,
         alpha=model.config.alpha,
         k=model.config.k,
         max_length=model.config.max_length,
         bits=model.config.bits,
-        scale=model.config.scale or _calibrated(corpus, model),
+        scale=model.config.scale or _known_scale(folder, fingerprint) or _calibrated(corpus, model),
         shard_size=shard_size,
         batch_tokens=batch_tokens,
     )
@@ -143,13 +145,21 @@ def _input_digest(documents: list[Document]) -> str:
     return digest.hexdigest()
 
 
+def _known_scale(folder: Path, fingerprint: str) -> float | None:
+    """The scale that the same model was given by an earlier run into this folder."""
+    if not manifest_path(folder).exists():
+        return None
+    settings = VectorManifest.load(folder).settings
+    return settings.scale if settings.model_fingerprint == fingerprint else None
+
+
 def _calibrated(corpus: Corpus, model: SpadeModel) -> float:
     """A scale for a model that brings none, from the first documents of the corpus."""
     sample = [document.contents for document in itertools.islice(corpus, SAMPLE)]
     ids = model.wordpieces.document_ids(sample, model.config.max_length)
     weights = [model.weigh(batch).max().item() for batch, _ in _batches(ids, BATCH_TOKENS)]
     scale = calibrate(max(weights, default=0.0), model.config.bits)
-    logger.info("no scale in the model's config: calibrated to %.4f on %d documents", scale, len(ids))
+    logger.info("the model has no scale: calibrated to %.4f on %d documents", scale, len(ids))
     return scale
 
 
@@ -160,7 +170,7 @@ class _ShardEncoder:
         self.model, self.settings = model, settings
 
     def write(
-        self, folder: Path, number: int, documents: list[Document], digest: str, bar: tqdm[None]
+        self, folder: Path, number: int, documents: list[Document], digest: str, bar: tqdm[Never]
     ) -> Shard:
         impacts, clipped = self._encode([document.contents for document in documents], bar)
         vectors = [
@@ -178,7 +188,7 @@ class _ShardEncoder:
             input_sha256=digest,
         )
 
-    def _encode(self, texts: list[str], bar: tqdm[None]) -> tuple[list[dict[str, int]], int]:
+    def _encode(self, texts: list[str], bar: tqdm[Never]) -> tuple[list[dict[str, int]], int]:
         settings = self.settings
         ids = self.model.wordpieces.document_ids(texts, settings.max_length)
         impacts: list[dict[str, int]] = [{} for _ in texts]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
+from logging import ERROR
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,13 +58,13 @@ def empty_backbone(config: dict[str, object]) -> PreTrainedModel:
     """A transformer of this configuration whose weights are still to be loaded."""
     values = dict(config)
     made: PretrainedConfig = AutoConfig.for_model(str(values.pop("model_type")), **values)
-    return _without_pooler(AutoModel.from_config(made))
+    return _without_pooler(AutoModel.from_config(made))  # type: ignore[no-untyped-call]
 
 
 def _without_pooler(transformer: PreTrainedModel) -> PreTrainedModel:
     """[CLS]'s pooling layer has no part in either encoder."""
     if getattr(transformer, "pooler", None) is not None:
-        transformer.pooler = None
+        transformer.pooler = None  # type: ignore[assignment]
     return transformer
 
 
@@ -71,14 +72,14 @@ def _without_pooler(transformer: PreTrainedModel) -> PreTrainedModel:
 def _quiet() -> Iterator[None]:
     """No bars and reports of transformers' about a model that loads in a blink."""
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    logging.set_verbosity(ERROR)
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
         logging.set_verbosity(verbosity)
         if bars:
-            logging.enable_progress_bar()
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def minilm_folder() -> Path:

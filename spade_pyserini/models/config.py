@@ -47,7 +47,7 @@ class SpadeConfig:
             raise UsageError(f"k is 1 or more terms per token, not {self.k}")
         if self.pooling not in ("max", "first"):
             raise UsageError(f"pooling is max or first, not {self.pooling}")
-        if not 3 <= self.max_length:
+        if self.max_length < 3:
             raise UsageError(f"max_length must leave room for a term, not {self.max_length}")
         if not 1 <= self.bits <= 16:
             raise UsageError(f"bits is from 1 to 16, not {self.bits}")

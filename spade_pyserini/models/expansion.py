@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-CHUNK = 512  # tokens whose logits over the whole vocabulary are held at one time
+BLOCK = 4096  # terms whose logits are held at one time
 
 
 class MaskedLMHead(nn.Module):
@@ -51,26 +51,27 @@ class TermExpansionEncoder(nn.Module):
         hidden [batch, length, m]; attended [batch, length], True for all but padding; allowed
         [|V|], True for the terms that may appear at all. Returns [batch, |V|].
 
-        The logits are computed for `CHUNK` tokens at a time, so batch x length x |V| never is.
+        The logits are computed for `BLOCK` terms at a time and the k best of the blocks merged:
+        batch x length x |V| never exists, and a block stays in the processor's cache.
         """
         batch, length, width = hidden.shape
         k = min(self.k, int(allowed.sum()))
         rows = self.head(hidden).reshape(-1, width)
-        embeddings = self.backbone.get_input_embeddings().weight
-        blocked = torch.zeros_like(self.head.bias).masked_fill(~allowed, float("-inf"))
-        bias = self.head.bias + blocked
-        values = rows.new_zeros(len(rows), k)
-        indices = torch.zeros(len(rows), k, dtype=torch.long, device=rows.device)
-        # One buffer for all chunks: fresh memory for each costs half as much as the product.
-        buffer = None if torch.is_grad_enabled() else rows.new_empty(CHUNK, len(allowed))
-        for start in range(0, len(rows), CHUNK):
-            chunk = rows[start : start + CHUNK]
-            out = None if buffer is None else buffer[: len(chunk)]
-            logits = torch.addmm(bias, chunk, embeddings.T, out=out)
-            best = logits.topk(k, sorted=False)  # Eq. 8
-            part = slice(start, start + len(chunk))
-            values[part], indices[part] = best.values, best.indices
+        embeddings = self.backbone.get_input_embeddings().get_parameter("weight")
+        bias = self.head.bias.masked_fill(~allowed, float("-inf"))
+        # One buffer for all blocks: fresh memory for each would cost as much as the product.
+        buffer = None if torch.is_grad_enabled() else rows.new_empty(len(rows) * BLOCK)
+        candidates = []
+        for start in range(0, len(bias), BLOCK):
+            part = slice(start, min(start + BLOCK, len(bias)))
+            size = part.stop - start
+            out = None if buffer is None else buffer[: len(rows) * size].view(len(rows), size)
+            logits = torch.addmm(bias[part], rows, embeddings[part].T, out=out)
+            best = logits.topk(min(k, size), sorted=False)
+            candidates.append((best.values, best.indices + start))
+        values, places = torch.cat([block for block, _ in candidates], dim=1).topk(k)  # Eq. 8
+        indices = torch.cat([block for _, block in candidates], dim=1).gather(1, places)
         values = values.relu() * attended.reshape(-1, 1)  # Eq. 7: ReLU and top-k commute
-        vector = rows.new_zeros(batch, len(allowed))
+        vector: Tensor = rows.new_zeros(batch, len(allowed))
         values, indices = values.reshape(batch, length * k), indices.reshape(batch, length * k)
-        return vector.scatter_reduce(1, indices, values, reduce="amax", include_self=True)  # Eq. 9
+        return vector.scatter_reduce(1, indices, values, reduce="amax")  # Eq. 9

@@ -204,10 +204,11 @@ def model_folder(name: str | Path) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
+        if str(name).count("/") != 1:
+            raise ValueError("a name on the hub is OWNER/MODEL")
         return Path(snapshot_download(str(name), allow_patterns=FILES))
     except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
         raise NotFoundError(
             f"no model is called {str(name)!r}: not {UNTRAINED}, not a folder, and not to be had "
             f"from the Hugging Face hub ({type(error).__name__})"
         ) from error
-

@@ -37,9 +37,9 @@ class TermWeightingEncoder(nn.Module):
         if self.pooling == "first":
             scores = scores * _first_occurrence(input_ids)
         size = self.backbone.config.vocab_size
-        vector = scores.new_zeros(len(scores), size)
+        vector: Tensor = scores.new_zeros(len(scores), size)
         # Eq. 5 and 6: one-hot vectors and their maximum, without building them.
-        return vector.scatter_reduce(1, input_ids, scores, reduce="amax", include_self=True)
+        return vector.scatter_reduce(1, input_ids, scores, reduce="amax")
 
 
 def _first_occurrence(input_ids: Tensor) -> Tensor:

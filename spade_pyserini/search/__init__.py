@@ -1,7 +1,7 @@
 """Searching a Lucene index with boolean WordPieces: a tokenizer, a JVM, no model."""
 
-from spade_pyserini.search.searcher import Bm25Searcher, ImpactSearcher, open_searcher
 from spade_pyserini.search.run import read_run, search_topics, write_run
+from spade_pyserini.search.searcher import Bm25Searcher, ImpactSearcher, open_searcher
 
 __all__ = [
     "Bm25Searcher",

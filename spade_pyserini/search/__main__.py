@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> None:
     add("--hits", type=cli.positive, metavar="N", help="hits per topic (default: 1000, query: 10)")
     add("--threads", type=cli.positive, default=1, metavar="N", help="search threads")
     add("--batch-size", type=cli.positive, default=64, metavar="N", help="topics per Java call")
-    add("--tokenizer", metavar="PATH", help="a tokenizer.json or model folder (default: the index's)")
+    add("--tokenizer", metavar="PATH", help="tokenizer.json or model folder (default: the index's)")
     add("--k1", type=float, default=0.9, help="BM25's k1, for a BM25 index")
     add("--b", type=float, default=0.4, help="BM25's b, for a BM25 index")
     add("--remove-query", action="store_true", help="drop the document whose id is the topic's")
@@ -89,7 +89,7 @@ def _query(options: argparse.Namespace) -> None:
             print("query:", " ".join(searcher.wordpieces.query_terms(options.query)))
         for rank, hit in enumerate(hits, start=1):
             title = titles[hit.docid].title if hit.docid in titles else ""
-            print(f"{rank:3}  {hit.score:10.4f}".rstrip("0").rstrip(".").ljust(16), hit.docid, title)
+            print(f"{rank:4}  {hit.score:<10.6g} {hit.docid} {title}".rstrip())
             if isinstance(searcher, ImpactSearcher):
                 matched = searcher.matched_terms(options.query, hit.docid)
                 print(" " * 17 + "  ".join(f"{term}:{impact}" for term, impact in matched.items()))

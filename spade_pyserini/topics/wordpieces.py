@@ -13,13 +13,18 @@ from spade_pyserini.files import atomic_write, refuse_existing
 from spade_pyserini.records import Topic
 from spade_pyserini.wordpiece import WordPieces
 
+UNKNOWN = "[UNK]"
 logger = logging.getLogger(__name__)
 
 
 def write_wordpiece_topics(
     topics: list[Topic], wordpieces: WordPieces, output: str | Path, overwrite: bool = False
 ) -> None:
-    """Write ``id <tab> term term ...``; a topic without any term is written and reported."""
+    """Write ``id <tab> term term ...``.
+
+    A topic without any term is reported and written as `UNKNOWN`, which no index has: Anserini
+    cannot read an empty topic.
+    """
     path = Path(output)
     refuse_existing(path, overwrite)
     without = []
@@ -28,6 +33,6 @@ def write_wordpiece_topics(
             terms = wordpieces.query_terms(topic.text)
             if not terms:
                 without.append(topic.qid)
-            stream.write(f"{topic.qid}\t{' '.join(terms)}\n".encode())
+            stream.write(f"{topic.qid}\t{' '.join(terms or [UNKNOWN])}\n".encode())
     if without:
         logger.warning("%d topics have no WordPiece: %s", len(without), ", ".join(without[:5]))

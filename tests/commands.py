@@ -1,0 +1,61 @@
+"""Run the commands as a user does, in this process where that is enough."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from spade_pyserini import cli
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Commands:
+    """``run("encode", "--corpus", "pydoc")`` gives the exit code and what was printed."""
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        capfd: pytest.CaptureFixture[str],
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        self.monkeypatch, self.capfd, self.caplog = monkeypatch, capfd, caplog
+
+    def __call__(self, command: str, *arguments: object) -> Result:
+        name = f"spade_pyserini.{command}"
+        module = importlib.import_module(name)
+        if hasattr(module, "__path__"):
+            module = importlib.import_module(f"{name}.__main__")
+        self.monkeypatch.setattr(sys, "argv", [name, *map(str, arguments)])
+        self.capfd.readouterr()
+        self.caplog.clear()
+        with pytest.raises(SystemExit) as stop:
+            cli.run(module.main)
+        out, err = self.capfd.readouterr()
+        code = stop.value.code
+        assert isinstance(code, int)
+        return Result(code, out, err + self.caplog.text)  # pytest takes log lines off stderr
+
+
+def child(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m spade_pyserini...`` in a process of its own."""
+    command = [sys.executable, "-m", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def copy_artifact(folder: Path, target: Path) -> Path:
+    """Copy vectors or an index with all that stands beside them."""
+    shutil.copytree(folder, target / folder.name)
+    for path in folder.parent.glob(f"{folder.name}.*"):
+        shutil.copy(path, target / path.name)
+    return target / folder.name

@@ -1,0 +1,130 @@
+"""Small real things that the tests share: a tokenizer, a model, a corpus, vectors, an index."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+# Nothing in the tests may ask a hub: a machine without network would wait for time-outs.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import pytest
+import torch
+from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
+from tokenizers.models import WordPiece
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+from spade_pyserini import SpadeModel, build_impact_index, encode_corpus, open_corpus
+from spade_pyserini.models import SpadeConfig
+from tests.commands import Commands
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED_DATA = ROOT.parent / "shared" / "data"
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+WORDS = (
+    "the a of in and to is cat dog bird fish house tree river red blue green old new big small "
+    "runs sleeps eats sings del ##ete folder file copy move open close read write ##s ##ing"
+).split()
+
+
+def shared_data(name: str) -> Path:
+    """A collection under ../shared/data; the test is skipped, saying so, where it is not."""
+    path = SHARED_DATA / name
+    if not path.exists():
+        pytest.skip(f"needs ../shared/data/{name}, which is not here")
+    return path
+
+
+@pytest.fixture(scope="session")
+def tiny_backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A BERT of two layers with random weights, and a WordPiece tokenizer of ninety terms."""
+    folder = tmp_path_factory.mktemp("backbone")
+    letters = [*"abcdefghijklmnopqrstuvwxyz.,#"]
+    vocabulary = SPECIAL + letters + [f"##{letter}" for letter in letters] + WORDS
+    numbered = {token: number for number, token in enumerate(dict.fromkeys(vocabulary))}
+    tokenizer = Tokenizer(WordPiece(numbered, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    ends = [("[CLS]", numbered["[CLS]"]), ("[SEP]", numbered["[SEP]"])]
+    tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", special_tokens=ends)
+    names = dict(zip(("pad", "unk", "cls", "sep", "mask"), SPECIAL, strict=True))
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in names.items()}
+    ).save_pretrained(folder)
+    torch.manual_seed(1)
+    config = BertConfig(
+        vocab_size=len(numbered),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=64,
+    )
+    BertModel(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tiny_backbone: Path) -> SpadeModel:
+    """A SpaDE on the tiny backbone, two transformers, calibrated."""
+    config = SpadeConfig(k=3, max_length=32, scale=40.0)
+    return lively(SpadeModel.from_backbone(tiny_backbone, config))
+
+
+def lively(model: SpadeModel) -> SpadeModel:
+    """Lift the random weighting head above its last ReLU, so that its scores are not all 0."""
+    with torch.no_grad():
+        model.weighting.head[3].bias += 1
+    return model
+
+
+@pytest.fixture(scope="session")
+def tiny_model_folder(tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    tiny_model.save_pretrained(folder)
+    return folder
+
+
+def write_corpus(path: Path, count: int = 30) -> Path:
+    """A BEIR corpus of short sentences, all different."""
+    path.mkdir(parents=True, exist_ok=True)
+    words = [word for word in WORDS if not word.startswith("##")]
+    with (path / "corpus.jsonl").open("w") as stream:
+        for number in range(count):
+            text = " ".join(words[(number * step) % len(words)] for step in range(1, 7))
+            document = {"_id": f"d{number}", "title": words[number % len(words)], "text": text}
+            stream.write(json.dumps(document) + "\n")
+    return path
+
+
+@pytest.fixture(scope="session")
+def tiny_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("corpora") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def tiny_vectors(
+    tiny_corpus: Path, tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Encoded in three shards. Session-wide: copy before changing anything."""
+    folder = tmp_path_factory.mktemp("encode") / "tiny"
+    encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, folder, shard_size=12)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_index(tiny_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built by Anserini. Session-wide: copy before changing anything."""
+    folder = tmp_path_factory.mktemp("index") / "tiny"
+    build_impact_index(tiny_vectors, folder)
+    return folder
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> Commands:
+    return Commands(monkeypatch, capfd, caplog)

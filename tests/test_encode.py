@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from spade_pyserini import SpadeConfig, SpadeModel, encode_corpus, open_corpus, read_vectors
+from spade_pyserini.encode.corpus import _batches
+from spade_pyserini.errors import ArtifactError, OutputExistsError
+from spade_pyserini.vectors import VectorManifest, verify
+from tests.commands import Commands
+from tests.conftest import write_corpus
+
+
+def shards(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_vectors_are_what_the_model_says(
+    tiny_vectors: Path, tiny_corpus: Path, tiny_model: SpadeModel
+) -> None:
+    documents = list(open_corpus(str(tiny_corpus)))
+    vectors = list(read_vectors(tiny_vectors))
+    assert [vector.docid for vector in vectors] == [document.docid for document in documents]
+    expected = tiny_model.encode([document.contents for document in documents], batch_size=1)
+    assert [vector.impacts for vector in vectors] == expected
+
+
+def test_the_manifest_tells_all(tiny_vectors: Path, tiny_model: SpadeModel) -> None:
+    manifest = verify(tiny_vectors)
+    assert [shard.file for shard in manifest.shards] == [f"docs000{i}.jsonl.gz" for i in range(3)]
+    assert [shard.documents for shard in manifest.shards] == [12, 12, 6]
+    vectors = list(read_vectors(tiny_vectors))
+    assert manifest.documents == len(vectors) == 30
+    assert manifest.terms == sum(len(vector.impacts) for vector in vectors)
+    assert manifest.impacts == sum(sum(vector.impacts.values()) for vector in vectors)
+    settings = manifest.settings
+    assert (settings.alpha, settings.k, settings.bits, settings.scale) == (0.5, 3, 8, 40.0)
+    assert settings.model_fingerprint == tiny_model.fingerprint
+    assert settings.tokenizer_fingerprint == tiny_model.wordpieces.fingerprint
+
+
+def test_batches_hold_every_document_once_within_the_budget() -> None:
+    ids = [[0] * length for length in (5, 3, 9, 1, 30, 3, 3)]
+    found = list(_batches(ids, 12))
+    assert sorted(place for _, places in found for place in places) == list(range(7))
+    for batch, _ in found:
+        assert len(batch) == 1 or len(batch) * max(map(len, batch)) <= 12
+
+
+def test_the_same_call_again_does_nothing(
+    tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    corpus, folder = open_corpus(str(tiny_corpus)), tmp_path / "x"
+    first = encode_corpus(corpus, tiny_model, folder, shard_size=12)
+    times = [path.stat().st_mtime_ns for path in sorted(folder.iterdir())]
+    assert encode_corpus(corpus, tiny_model, folder, shard_size=12) == first
+    assert [path.stat().st_mtime_ns for path in sorted(folder.iterdir())] == times
+
+
+def test_a_lost_shard_is_made_again_byte_for_byte(
+    tiny_vectors: Path, tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    corpus, folder = open_corpus(str(tiny_corpus)), tmp_path / "x"
+    encode_corpus(corpus, tiny_model, folder, shard_size=12)
+    assert shards(folder) == shards(tiny_vectors)
+    (folder / "docs0001.jsonl.gz").unlink()
+    (folder / "docs0002.jsonl.gz").write_bytes(b"cut")
+    encode_corpus(corpus, tiny_model, folder, shard_size=12)
+    assert shards(folder) == shards(tiny_vectors)
+
+
+def test_kill_9_then_the_same_command_completes(
+    tiny_model_folder: Path, tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    corpus = write_corpus(tmp_path / "corpus", 400)
+    command = [sys.executable, "-m", "spade_pyserini.encode", "--corpus", str(corpus)]
+    command += ["--model", str(tiny_model_folder), "--shard-size", "10"]
+    process = subprocess.Popen([*command, "--output", str(tmp_path / "killed")])
+    manifest = tmp_path / "killed.manifest.json"
+    deadline = time.monotonic() + 120
+    while not (manifest.exists() and json.loads(manifest.read_text())["shards"]):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    interrupted = VectorManifest.load(tmp_path / "killed")
+    assert not interrupted.complete
+    kept = {
+        shard.file: (tmp_path / "killed" / shard.file).stat().st_mtime_ns
+        for shard in interrupted.shards
+    }
+    corpus_again = open_corpus(str(corpus))
+    name = tiny_model_folder.name
+    encode_corpus(corpus_again, tiny_model, tmp_path / "killed", model_name=name, shard_size=10)
+    encode_corpus(corpus_again, tiny_model, tmp_path / "whole", model_name=name, shard_size=10)
+    assert shards(tmp_path / "killed") == shards(tmp_path / "whole")
+    for file, modified in kept.items():
+        assert (tmp_path / "killed" / file).stat().st_mtime_ns == modified
+    assert verify(tmp_path / "killed").documents == 400
+
+
+def test_a_full_disk_loses_no_finished_shard(
+    tiny_vectors: Path, tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    (tmp_path / "x.docs0001.jsonl.gz.tmp").symlink_to("/dev/full")  # the kernel's own ENOSPC
+    arguments = ("--corpus", tiny_corpus, "--model", tiny_model_folder, "--output", tmp_path / "x")
+    result = run("encode", *arguments, "--shard-size", 12)
+    assert result.code == 1
+    assert "the disk is full" in result.err
+    assert "Traceback" not in result.err
+    assert list(shards(tmp_path / "x")) == ["docs0000.jsonl.gz"]
+    assert run("encode", *arguments, "--shard-size", 12).code == 0
+    assert shards(tmp_path / "x") == shards(tiny_vectors)
+
+
+def test_other_settings_into_the_same_folder_are_refused(
+    tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    arguments = ("--corpus", tiny_corpus, "--model", tiny_model_folder, "--output", tmp_path / "x")
+    assert run("encode", *arguments).code == 0
+    before = shards(tmp_path / "x")
+    result = run("encode", *arguments, "--alpha", 0.2)
+    assert result.code == 1
+    assert "alpha 0.5, now 0.2" in result.err
+    assert shards(tmp_path / "x") == before
+    assert run("encode", *arguments, "--alpha", 0.2, "--overwrite").code == 0
+    assert verify(tmp_path / "x").settings.alpha == 0.2
+    assert shards(tmp_path / "x") != before
+
+
+def test_a_folder_of_somebody_elses_is_refused(
+    tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "precious.txt").write_text("keep")
+    with pytest.raises(OutputExistsError, match="no manifest of ours"):
+        encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x")
+    assert (tmp_path / "x" / "precious.txt").exists()
+
+
+def test_documents_that_changed_are_refused(
+    tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    shutil.copytree(tiny_corpus, tmp_path / "tiny")
+    encode_corpus(open_corpus(str(tmp_path / "tiny")), tiny_model, tmp_path / "x")
+    path = tmp_path / "tiny" / "corpus.jsonl"
+    path.write_text(path.read_text().replace("cat", "dog"))
+    with pytest.raises(ArtifactError, match="made from other documents"):
+        encode_corpus(open_corpus(str(tmp_path / "tiny")), tiny_model, tmp_path / "x")
+
+
+def test_odd_documents_are_counted_and_kept(tiny_model: SpadeModel, tmp_path: Path) -> None:
+    documents = {
+        "empty": "",
+        "blank": " \n\t ",
+        "huge": "the cat sleeps " * 70_000,  # 1 MB
+        "control": "cat\x00\x07\x1b[31m dog \u200b bird\u2028fish",
+        "unknown": "\U0001f600 \u4e2d",
+        "plain": "the cat",
+    }
+    path = tmp_path / "corpus.jsonl"
+    lines = [json.dumps({"id": docid, "contents": text}) for docid, text in documents.items()]
+    path.write_text("\n".join(lines))
+    manifest = encode_corpus(open_corpus(str(path)), tiny_model, tmp_path / "x")
+    vectors = {vector.docid: vector.impacts for vector in read_vectors(tmp_path / "x")}
+    assert list(vectors) == list(documents)
+    assert manifest.documents == 6
+    empty = [docid for docid, impacts in vectors.items() if not impacts]
+    assert manifest.shards[0].empty == empty
+    assert vectors["huge"] and vectors["control"] and vectors["plain"]
+
+
+def test_a_document_without_terms_is_listed(
+    tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    # Weighting alone: a document without any known term has nothing to weigh.
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"id": "a", "contents": "the old cat sleeps"}\n{"id": "b", "contents": ""}\n')
+    arguments = ("--corpus", path, "--model", tiny_model_folder, "--alpha", 0)
+    result = run("encode", *arguments, "--output", tmp_path / "x")
+    assert result.code == 0
+    assert "1 documents have no terms and cannot be found: b" in result.err
+    assert VectorManifest.load(tmp_path / "x").shards[0].empty == ["b"]
+
+
+def test_a_model_that_gives_nan_writes_nothing(
+    tiny_corpus: Path, tiny_backbone: Path, tmp_path: Path
+) -> None:
+    model = SpadeModel.from_backbone(tiny_backbone)
+    model.reconfigure(scale=1.0, max_length=32)
+    with torch.no_grad():
+        model.expansion.head.bias[30] = float("nan")
+    with pytest.raises(ArtifactError, match="NaN or infinite"):
+        encode_corpus(open_corpus(str(tiny_corpus)), model, tmp_path / "x")
+    assert shards(tmp_path / "x") == {}
+
+
+def test_a_bad_line_stops_without_losing_what_is_done(
+    tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    shutil.copytree(tiny_corpus, tmp_path / "tiny")
+    path = tmp_path / "tiny" / "corpus.jsonl"
+    good = path.read_text()
+    lines = good.splitlines()
+    lines[20] = lines[20][:-5]
+    path.write_text("\n".join(lines))
+    arguments = ("--corpus", path.parent, "--model", tiny_model_folder, "--output", tmp_path / "x")
+    result = run("encode", *arguments, "--shard-size", 10)
+    assert result.code == 1
+    assert f"{path}:21: not valid JSON" in result.err
+    assert list(shards(tmp_path / "x")) == ["docs0000.jsonl.gz", "docs0001.jsonl.gz"]
+    path.write_text(good)
+    assert run("encode", *arguments, "--shard-size", 10).code == 0
+    assert verify(tmp_path / "x").documents == 30
+
+
+def test_an_uncalibrated_model_is_calibrated_before_it_starts(
+    tiny_corpus: Path, tiny_backbone: Path, tmp_path: Path
+) -> None:
+    model = SpadeModel.from_backbone(tiny_backbone, SpadeConfig(max_length=32))
+    encode_corpus(open_corpus(str(tiny_corpus)), model, tmp_path / "x")
+    largest = max(max(vector.impacts.values()) for vector in read_vectors(tmp_path / "x"))
+    assert largest == 255
+    assert model.config.scale is None

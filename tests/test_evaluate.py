@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+
+import ir_measures
+import pytest
+
+from spade_pyserini import Hit, Ranking, evaluate_run, java, read_qrels, read_run, write_run
+from spade_pyserini.errors import InputError, NotFoundError, SpadeError, UsageError
+from spade_pyserini.evaluate import parse_measures
+from spade_pyserini.evaluate.measures import measure_name
+from tests.commands import Commands
+from tests.conftest import shared_data
+
+QRELS = "1 0 a 2\n1 0 b 1\n1 0 z 0\n2 0 c 1\n3 0 never 1\n"
+RUN = "1 Q0 b 1 3 x\n1 Q0 y 2 2 x\n1 Q0 a 3 1 x\n2 Q0 d 1 9 x\n2 Q0 c 2 8 x\n9 Q0 q 1 1 x\n"
+TREC_NAMES = ["recip_rank", "ndcg_cut_10", "map", "recall_100", "recall_1000", "P_5", "map_cut_100"]
+
+
+def trec_eval(qrels: Path, run: Path) -> dict[str, float]:
+    """The real trec_eval that Anserini's jar carries."""
+    found = java.find_java()
+    command = [str(found.home / "bin" / "java"), "-cp", str(java.anserini_jar()), "trec_eval", "-c"]
+    names = ["recip_rank", "ndcg_cut.10", "map", "recall.100,1000", "P.5", "map_cut.100"]
+    command += [part for name in names for part in ("-m", name)]
+    command += [str(qrels), str(run)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    return {name: float(value) for name, _, value in rows}
+
+
+def assert_same_digits(qrels: Path, run: Path) -> None:
+    expected = trec_eval(qrels, run)
+    measures = parse_measures(TREC_NAMES)
+    values = evaluate_run(read_qrels(qrels), read_run(run), measures)
+    for name, measure in zip(TREC_NAMES, measures, strict=True):
+        assert f"{values[measure]:.4f}" == f"{expected[name]:.4f}", name
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "run.txt").write_text(RUN)
+    return tmp_path / "qrels.txt", tmp_path / "run.txt"
+
+
+def test_by_hand(files: tuple[Path, Path]) -> None:
+    qrels, run = files
+    values = evaluate_run(read_qrels(qrels), read_run(run), parse_measures(["MRR@10", "R@100"]))
+    assert [round(value, 6) for value in values.values()] == [0.5, 0.666667]  # topic 3 counts as 0
+
+
+@pytest.mark.java
+def test_the_same_digits_as_trec_eval(files: tuple[Path, Path]) -> None:
+    assert_same_digits(*files)
+
+
+@pytest.mark.java
+def test_the_same_digits_on_thousands_of_ties(tmp_path: Path) -> None:
+    """Whole impacts tie all the time; our runs and foreign ones must score as trec_eval says."""
+    chance = random.Random(3)
+    qrels, foreign, ours = (tmp_path / name for name in ("qrels.txt", "foreign.txt", "ours.txt"))
+    rankings = []
+    with qrels.open("w") as judged, foreign.open("w") as run:
+        for qid in range(50):
+            hits = [Hit(f"d{chance.random()}", chance.randint(480, 500)) for _ in range(200)]
+            hits.sort(key=lambda hit: (-hit.score, hit.docid))
+            rankings.append(Ranking(str(qid), hits))
+            for rank, hit in enumerate(hits, start=1):
+                run.write(f"{qid} Q0 {hit.docid} {rank} {hit.score} x\n")
+                if chance.random() < 0.1:
+                    judged.write(f"{qid} 0 {hit.docid} {chance.randint(0, 3)}\n")
+    write_run(rankings, ours)
+    assert_same_digits(qrels, foreign)
+    assert_same_digits(qrels, ours)
+    assert trec_eval(qrels, ours) != trec_eval(qrels, foreign)  # where ties were broken for it
+    measure = ir_measures.RR
+    read = {ranking.qid: ranking for ranking in read_run(ours)}
+    assert [read[ranking.qid].hits[0].docid for ranking in rankings] == [
+        ranking.hits[0].docid for ranking in rankings
+    ]
+    direct = ir_measures.calc_aggregate(
+        [measure], ir_measures.read_trec_qrels(str(qrels)), ir_measures.read_trec_run(str(ours))
+    )
+    assert f"{direct[measure]:.4f}" == f"{trec_eval(qrels, ours)['recip_rank']:.4f}"
+
+
+def test_names_of_measures() -> None:
+    names = ["MRR@10", "nDCG@10", "MAP", "R@100", "ndcg_cut_10", "recall.100,1000", "recip_rank"]
+    found = [measure_name(measure) for measure in parse_measures(names)]
+    assert found == ["MRR@10", "nDCG@10", "MAP", "R@100", "nDCG@10", "R@100", "R@1000", "RR"]
+    for bad in ("NDCG10", "__import__('os')", "", "nDCG@"):
+        with pytest.raises(UsageError, match="is no measure"):
+            parse_measures([bad])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1 0 a 1\n1 0 b\n", r":2: expected `qid 0 docid grade`, found 3 columns"),
+        ("1 0 a one\n", r":1: the grade 'one' is not a whole number"),
+        ("1 0 a 1\n1 0 a 2\n", ":2: topic 1 has two grades for a"),
+        ("query-id\tcorpus-id\tscore\n1\ta\t1\n1 a\n", r":3: expected `qid docid grade`"),
+        ("", "holds no judgement"),
+    ],
+)
+def test_malformed_qrels(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "q.txt").write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_qrels(tmp_path / "q.txt")
+
+
+def test_beirs_qrels(tmp_path: Path) -> None:
+    (tmp_path / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t1\n2\tb\t2\n")
+    assert read_qrels(tmp_path / "test.tsv") == {"1": {"a": 1}, "2": {"b": 2}}
+    assert len(read_qrels(shared_data("scifact") / "qrels" / "test.tsv")) == 300
+
+
+def test_qrels_and_runs_that_do_not_meet(files: tuple[Path, Path]) -> None:
+    qrels, _ = files
+    with pytest.raises(SpadeError, match="no topic in common"):
+        evaluate_run(read_qrels(qrels), [Ranking("other", [Hit("a", 1)])])
+    with pytest.raises(NotFoundError, match="known names"):
+        read_qrels("nowhere")
+
+
+def test_the_command_prints_one_table(files: tuple[Path, Path], run: Commands) -> None:
+    qrels, path = files
+    result = run("evaluate", "--qrels", qrels, "--run", path, path)
+    assert result.code == 0
+    lines = result.out.splitlines()
+    assert lines[0].split() == ["run", "MRR@10", "nDCG@10", "MAP", "R@100", "R@1000"]
+    assert lines[2].split()[:2] == ["run.txt", "0.5000"]
+    assert lines[2] == lines[3]
+    assert run("evaluate", "--qrels", qrels, "--run", path, "-m", "nonsense").code == 2

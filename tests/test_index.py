@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spade_pyserini import build_bm25_index, build_impact_index, open_corpus, vectors
+from spade_pyserini.errors import ArtifactError, OutputExistsError
+from spade_pyserini.files import sha256
+from spade_pyserini.index import build
+from spade_pyserini.index.manifest import IndexManifest, lucene_counts, manifest_path
+from tests.commands import Commands, copy_artifact
+
+pytestmark = pytest.mark.java
+
+
+def test_lucene_has_every_posting(tiny_index: Path, tiny_vectors: Path) -> None:
+    encoded = vectors.verify(tiny_vectors)
+    counts = lucene_counts(tiny_index)
+    assert counts == (30, encoded.terms, encoded.impacts)
+    manifest = IndexManifest.load(tiny_index)
+    assert manifest.kind == "impact"
+    assert manifest.tokenizer_fingerprint == encoded.settings.tokenizer_fingerprint
+    assert sha256(Path(f"{tiny_index}.tokenizer.json")) == sha256(
+        Path(f"{tiny_vectors}.tokenizer.json")
+    )
+
+
+def test_nothing_is_left_beside_the_index(tiny_index: Path) -> None:
+    assert {path.name for path in tiny_index.parent.iterdir()} == {
+        "tiny",
+        "tiny.manifest.json",
+        "tiny.tokenizer.json",
+    }
+
+
+def test_the_same_call_again_does_nothing(
+    tiny_index: Path, tiny_vectors: Path, tmp_path: Path
+) -> None:
+    index = copy_artifact(tiny_index, tmp_path)
+    before = {path.name: path.stat().st_mtime_ns for path in index.iterdir()}
+    build_impact_index(tiny_vectors, index)
+    assert {path.name: path.stat().st_mtime_ns for path in index.iterdir()} == before
+
+
+def test_an_index_of_something_else_is_refused(
+    tiny_index: Path, tiny_vectors: Path, tmp_path: Path
+) -> None:
+    index = copy_artifact(tiny_index, tmp_path)
+    manifest = IndexManifest.load(index)
+    replace(manifest, source_sha256="0" * 64).save(index)
+    with pytest.raises(OutputExistsError, match="built from something else"):
+        build_impact_index(tiny_vectors, index)
+    manifest_path(index).unlink()
+    with pytest.raises(OutputExistsError, match="exists already"):
+        build_impact_index(tiny_vectors, index)
+    assert list(index.glob("segments_*"))
+    build_impact_index(tiny_vectors, index, overwrite=True, optimize=True, threads=2)
+    assert IndexManifest.load(index) == replace(manifest, optimized=True)
+
+
+def test_an_index_that_lost_documents_is_not_kept(
+    tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anserini indexes half of a truncated file and exits with 0: simulated one shard short."""
+    real = build.run_index_collection
+
+    def half(collection: str, source: Path, index: Path, *options: str, **rest: int) -> None:
+        short = copy_artifact(source, tmp_path)
+        (short / "docs0001.jsonl.gz").unlink()
+        real(collection, short, index, *options, **rest)
+
+    monkeypatch.setattr(build, "run_index_collection", half)
+    with pytest.raises(ArtifactError, match="the index has 18 documents, the input has 30"):
+        build_impact_index(tiny_vectors, tmp_path / "index" / "x")
+    assert list((tmp_path / "index").iterdir()) == []
+
+
+def test_an_indexer_that_writes_nothing(
+    tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "run_index_collection", lambda *_, **__: None)
+    with pytest.raises(ArtifactError, match="Anserini left no index"):
+        build_impact_index(tiny_vectors, tmp_path / "x")
+
+
+def test_a_killed_build_is_completed(tiny_vectors: Path, tmp_path: Path) -> None:
+    """What kill -9 leaves at its two worst moments: half a folder, or a manifest alone."""
+    (tmp_path / "x.building").mkdir()
+    (tmp_path / "x.building" / "_0.fdt").write_bytes(b"half")
+    manifest = build_impact_index(tiny_vectors, tmp_path / "x")
+    (tmp_path / "x").rename(tmp_path / "gone")
+    assert manifest_path(tmp_path / "x").exists()
+    assert build_impact_index(tiny_vectors, tmp_path / "x") == manifest
+    assert not (tmp_path / "x.building").exists()
+
+
+def test_empty_documents_are_counted_not_missed(tmp_path: Path, run: Commands) -> None:
+    path = tmp_path / "corpus.jsonl"
+    documents = [{"id": "a", "contents": "some cats"}, {"id": "b", "contents": " "}]
+    path.write_text("\n".join(map(json.dumps, documents)))
+    result = run("index", "--bm25", "--corpus", path, "--output", tmp_path / "x")
+    assert result.code == 0
+    assert "1 documents are empty" in result.err
+    manifest = IndexManifest.load(tmp_path / "x")
+    assert (manifest.documents, manifest.empty_documents) == (1, 1)
+
+
+def test_a_bm25_index_of_the_same_corpus(tiny_corpus: Path, tmp_path: Path) -> None:
+    manifest = build_bm25_index(open_corpus(str(tiny_corpus)), tmp_path / "x")
+    assert (manifest.kind, manifest.documents) == ("bm25", 30)
+    assert not list(tmp_path.glob("*.bm25-input"))
+
+
+def test_the_tokenizer_beside_the_vectors_must_be_theirs(
+    tiny_vectors: Path, tmp_path: Path
+) -> None:
+    source = copy_artifact(tiny_vectors, tmp_path)
+    path = vectors.tokenizer_path(source)
+    definition = json.loads(path.read_text())
+    definition["normalizer"]["lowercase"] = False
+    path.write_text(json.dumps(definition))
+    with pytest.raises(ArtifactError, match="not the tokenizer that the vectors were made with"):
+        build_impact_index(source, tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--bm25",), ("--input", "x", "--bm25", "--corpus", "y"), ("--corpus", "y")]
+)
+def test_calls_that_make_no_sense(run: Commands, arguments: tuple[str, ...]) -> None:
+    assert run("index", *arguments).code == 2

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spade_pyserini import (
+    Bm25Searcher,
+    ImpactSearcher,
+    Topic,
+    build_bm25_index,
+    open_corpus,
+    read_run,
+    read_vectors,
+    search_topics,
+)
+from spade_pyserini.errors import ArtifactError, UsageError
+from spade_pyserini.index.manifest import IndexManifest
+from tests.commands import Commands, child, copy_artifact
+
+pytestmark = pytest.mark.java
+
+QUERIES = [
+    "cat",
+    "the old cat sleeps in the house",
+    "a big red dog and a small blue bird",
+    "delete the folder, delete it",
+    "open close read write copy move",
+    "s t u v w x y z",
+]
+
+
+def inner_products(query_terms: list[str], vectors: Path) -> dict[str, int]:
+    """The scores as the definition has them: sums of whole impacts, in Python."""
+    scores = {
+        docid: sum(impacts.get(term, 0) for term in set(query_terms))
+        for docid, impacts in read_vectors(vectors)
+    }
+    return {docid: score for docid, score in scores.items() if score > 0}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_lucene_scores_are_the_inner_products(
+    tiny_index: Path, tiny_vectors: Path, query: str
+) -> None:
+    with ImpactSearcher(tiny_index) as searcher:
+        hits = searcher.search(query, 100)
+        expected = inner_products(searcher.wordpieces.query_terms(query), tiny_vectors)
+    assert {hit.docid: hit.score for hit in hits} == expected
+    assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.docid))
+
+
+def test_terms_in_every_document_still_count_and_repeated_ones_count_once(
+    tiny_index: Path, tiny_vectors: Path
+) -> None:
+    documents = [set(impacts) for _, impacts in read_vectors(tiny_vectors)]
+    everywhere = set.intersection(*documents)
+    with ImpactSearcher(tiny_index) as searcher:
+        for term in everywhere:
+            if len(searcher.wordpieces.query_terms(term)) == 1:
+                assert len(searcher.search(term, 100)) == 30
+        assert searcher.search("cat cat CAT", 30) == searcher.search("cat", 30)
+
+
+def test_batches_and_threads_change_nothing(tiny_index: Path) -> None:
+    topics = [Topic(str(number), text) for number, text in enumerate(QUERIES * 5)]
+    with ImpactSearcher(tiny_index) as searcher:
+        serial = [searcher.search(topic.text, 20) for topic in topics]
+        for threads, batch_size in ((1, 64), (4, 7), (8, 1)):
+            rankings = search_topics(
+                searcher, topics, hits=20, threads=threads, batch_size=batch_size
+            )
+            found = list(rankings)
+            assert [ranking.qid for ranking in found] == [topic.qid for topic in topics]
+            assert [ranking.hits for ranking in found] == serial
+
+
+def test_matched_terms_add_up_to_the_score(tiny_index: Path) -> None:
+    with ImpactSearcher(tiny_index) as searcher:
+        for query in QUERIES:
+            for hit in searcher.search(query, 5):
+                matched = searcher.matched_terms(query, hit.docid)
+                assert sum(matched.values()) == hit.score
+                assert set(matched) <= set(searcher.wordpieces.query_terms(query))
+        with pytest.raises(UsageError, match="has no document 'nobody'"):
+            searcher.matched_terms("cat", "nobody")
+
+
+def test_a_query_without_terms_finds_nothing(tiny_index: Path) -> None:
+    with ImpactSearcher(tiny_index) as searcher:
+        assert searcher.search("") == []
+        assert searcher.search("\U0001f600 [SEP]") == []
+
+
+@pytest.mark.parametrize("hits", [0, -1, 1_000_000_000])
+def test_hits_out_of_range(tiny_index: Path, run: Commands, hits: int) -> None:
+    with ImpactSearcher(tiny_index) as searcher, pytest.raises(UsageError, match="hits is from 1"):
+        searcher.search("cat", hits)
+    result = run("search", "--index", tiny_index, "--query", "cat", "--hits", hits)
+    assert result.code == 2
+    assert "Traceback" not in result.err
+
+
+def test_more_hits_than_documents(tiny_index: Path) -> None:
+    with ImpactSearcher(tiny_index) as searcher:
+        assert len(searcher.search("the cat", 1_000_000)) <= 30
+
+
+def test_bm25_finds_words_and_not_impacts(tiny_corpus: Path, tmp_path: Path) -> None:
+    build_bm25_index(open_corpus(str(tiny_corpus)), tmp_path / "bm25")
+    with Bm25Searcher(tmp_path / "bm25") as searcher:
+        found = {hit.docid for hit in searcher.search("river", 30)}
+    words = {doc.docid for doc in open_corpus(str(tiny_corpus)) if "river" in doc.contents.split()}
+    assert found == words
+    with pytest.raises(ArtifactError, match="bm25 index"):
+        ImpactSearcher(tmp_path / "bm25")
+
+
+def test_an_index_made_with_another_tokenizer_is_refused(
+    tiny_index: Path, tmp_path: Path, run: Commands
+) -> None:
+    from spade_pyserini.models.backbone import minilm_folder
+
+    with pytest.raises(ArtifactError, match="made with another tokenizer"):
+        ImpactSearcher(tiny_index, tokenizer=minilm_folder())
+    index = copy_artifact(tiny_index, tmp_path)
+    path = tmp_path / "tiny.tokenizer.json"
+    definition = json.loads(path.read_text())
+    definition["normalizer"]["lowercase"] = False
+    path.write_text(json.dumps(definition))
+    result = run("search", "--index", index, "--query", "cat")
+    assert result.code == 1
+    assert "made with another tokenizer" in result.err
+
+
+def test_an_index_made_by_something_else(tiny_index: Path, tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="no such index"):
+        ImpactSearcher(tmp_path / "nowhere")
+    index = copy_artifact(tiny_index, tmp_path)
+    (tmp_path / "tiny.manifest.json").rename(tmp_path / "kept.json")
+    with pytest.raises(ArtifactError, match="made by another tool, or not finished"):
+        ImpactSearcher(index)
+    (tmp_path / "kept.json").rename(tmp_path / "tiny.manifest.json")
+    next(index.glob("segments_*")).unlink()
+    with pytest.raises(ArtifactError, match="Lucene cannot open this index"):
+        ImpactSearcher(index)
+
+
+def test_an_index_that_is_not_what_its_manifest_says(tiny_index: Path, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    index = copy_artifact(tiny_index, tmp_path)
+    replace(IndexManifest.load(index), documents=31).save(index)
+    with pytest.raises(ArtifactError, match="30 documents, its manifest says 31"):
+        ImpactSearcher(index)
+
+
+def test_the_command_writes_a_run(tiny_index: Path, tmp_path: Path, run: Commands) -> None:
+    topics = tmp_path / "my topics.tsv"
+    topics.write_text("1\tthe cat\n2\t\U0001f600\nx3\tbig river\n")
+    arguments = ("--index", tiny_index, "--topics", topics, "--output", tmp_path / "run.txt")
+    result = run("search", *arguments, "--hits", 3)
+    assert result.code == 0
+    assert "1 of 3 topics have no hit" in result.err
+    rankings = read_run(tmp_path / "run.txt")
+    assert [(ranking.qid, len(ranking.hits)) for ranking in rankings] == [("1", 3), ("x3", 3)]
+    again = run("search", *arguments)
+    assert again.code == 1
+    assert "pass --overwrite" in again.err
+    assert read_run(tmp_path / "run.txt") == rankings
+    assert run("search", *arguments, "--overwrite").code == 0
+    assert len(read_run(tmp_path / "run.txt")[0].hits) > 3
+
+
+def test_one_query_for_a_person(tiny_index: Path, tiny_corpus: Path, run: Commands) -> None:
+    arguments = ("--index", tiny_index, "--query", "the cat", "--hits", 2, "--corpus", tiny_corpus)
+    result = run("search", *arguments)
+    assert result.code == 0
+    lines = result.out.splitlines()
+    assert lines[0] == "query: the cat"
+    assert len(lines) == 5
+    assert "the:" in result.out
+    assert run("search", "--index", tiny_index, "--query", "\u4e2d").out.endswith(
+        "no document has any of these terms\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", [(), ("--topics", "pydoc", "--query", "x")])
+def test_calls_that_make_no_sense(
+    tiny_index: Path, run: Commands, arguments: tuple[str, ...]
+) -> None:
+    assert run("search", "--index", tiny_index, *arguments).code == 2
+
+
+def test_searching_imports_no_model(tiny_index: Path) -> None:
+    code = (
+        "import sys; from spade_pyserini import ImpactSearcher; "
+        f"ImpactSearcher({str(tiny_index)!r}).search('cat'); "
+        "print(sorted({'torch', 'transformers', 'pyserini', 'sklearn'} & set(sys.modules)))"
+    )
+    done = child("timeit", "-n1", "-r1", code)
+    assert done.stdout.splitlines()[0] == "[]", done.stderr

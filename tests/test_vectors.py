@@ -1,0 +1,148 @@
+"""What the index step must find out before Anserini silently indexes half of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from spade_pyserini.errors import ArtifactError, InputError
+from spade_pyserini.records import ImpactVector
+from spade_pyserini.vectors import (
+    VectorManifest,
+    manifest_path,
+    read_shard,
+    read_vectors,
+    verify,
+    write_shard,
+)
+from tests.commands import Commands, copy_artifact
+
+
+@pytest.fixture
+def vectors(tiny_vectors: Path, tmp_path: Path) -> Path:
+    return copy_artifact(tiny_vectors, tmp_path)
+
+
+def test_the_format_is_the_contract(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    write_shard(
+        tmp_path / "x", 7, [ImpactVector("d1", {"cat": 3, "##s": 1}), ImpactVector("é", {})]
+    )
+    packed = (tmp_path / "x" / "docs0007.jsonl.gz").read_bytes()
+    assert gzip.decompress(packed).decode() == (
+        '{"id": "d1", "vector": {"cat": 3, "##s": 1}}\n{"id": "é", "vector": {}}\n'
+    )
+    assert packed[4:8] == b"\0\0\0\0"  # no time of writing: the same vectors, the same bytes
+    assert list(tmp_path.iterdir()) == [tmp_path / "x"]
+
+
+def test_what_was_written_is_verified(vectors: Path) -> None:
+    assert verify(vectors).documents == 30
+
+
+def test_a_truncated_shard(vectors: Path) -> None:
+    path = vectors / "docs0001.jsonl.gz"
+    path.write_bytes(path.read_bytes()[:-7])
+    with pytest.raises(ArtifactError, match=r"docs0001\.jsonl\.gz: truncated or changed"):
+        verify(vectors)
+    with pytest.raises(InputError, match="cut off"):
+        list(read_vectors(vectors))
+
+
+@pytest.mark.parametrize("name", ["README.md", ".docs0001.jsonl.gz.tmp", "docs0003.jsonl.gz"])
+def test_a_stray_file_among_the_shards(vectors: Path, name: str) -> None:
+    (vectors / name).write_text("x")
+    with pytest.raises(ArtifactError, match=f"{name} does not belong there"):
+        verify(vectors)
+
+
+def test_a_missing_shard(vectors: Path) -> None:
+    (vectors / "docs0002.jsonl.gz").unlink()
+    with pytest.raises(ArtifactError, match=r"docs0002\.jsonl\.gz is missing"):
+        verify(vectors)
+
+
+def test_a_missing_manifest(vectors: Path) -> None:
+    manifest_path(vectors).unlink()
+    with pytest.raises(ArtifactError, match="has no manifest"):
+        verify(vectors)
+
+
+def test_an_unfinished_encoding(vectors: Path) -> None:
+    _edit(vectors, complete=False)
+    with pytest.raises(ArtifactError, match="run the same encode command again"):
+        verify(vectors)
+
+
+def _edit(folder: Path, **changes: object) -> None:
+    path = manifest_path(folder)
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"documents": 29}, "documents is 29, the shards have 30"),
+        ({"terms": 1}, "the manifest was edited"),
+        ({"settings": {}}, "edited or damaged"),
+        ({"shards": [{"file": "../../etc/passwd"}]}, "edited or damaged"),
+        ({"format": "something/2"}, "is not 'spade_pyserini.vectors/1'"),
+    ],
+)
+def test_an_edited_manifest(vectors: Path, change: dict[str, object], message: str) -> None:
+    _edit(vectors, **change)
+    with pytest.raises((ArtifactError, InputError), match=message):
+        VectorManifest.load(vectors)
+
+
+def test_a_manifest_that_is_not_json(vectors: Path) -> None:
+    manifest_path(vectors).write_text('{"format": ')
+    with pytest.raises(InputError, match="not valid JSON"):
+        verify(vectors)
+
+
+def test_a_manifest_cannot_point_outside_its_folder(vectors: Path) -> None:
+    values = json.loads(manifest_path(vectors).read_text())
+    values["shards"][0]["file"] = "../tiny.manifest.json"
+    _edit(vectors, **values)
+    with pytest.raises(ArtifactError):
+        verify(vectors)
+    with pytest.raises(ArtifactError, match="edited or damaged"):
+        list(read_vectors(vectors))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"id": "d", "vector": {"cat": NaN}}', "the impact of 'cat' is nan"),
+        ('{"id": "d", "vector": {"cat": Infinity}}', "the impact of 'cat' is inf"),
+        ('{"id": "d", "vector": {"cat": 2.7}}', "the impact of 'cat' is 2.7"),
+        ('{"id": "d", "vector": {"cat": 0}}', "the impact of 'cat' is 0"),
+        ('{"id": "d", "vector": {"cat": -3}}', "the impact of 'cat' is -3"),
+        ('{"id": "d", "vector": {"cat": true}}', "the impact of 'cat' is True"),
+        ('{"id": "d", "vector": {"two words": 3}}', "would split the term 'two words'"),
+        ('{"id": "d", "vector": [1]}', "needs its impacts as an object"),
+        ('{"vector": {"cat": 1}}', "needs its document's `id`"),
+        ('{"id": "d", "vector": {"cat": 1}', "not valid JSON"),
+    ],
+)
+def test_a_vector_that_anserini_would_change_silently(
+    tmp_path: Path, line: str, message: str
+) -> None:
+    path = tmp_path / "docs.jsonl"
+    path.write_text('{"id": "fine", "vector": {"cat": 1}}\n' + line + "\n")
+    with pytest.raises(InputError, match=message) as error:
+        list(read_shard(path))
+    assert f"{path}:2:" in str(error.value)
+
+
+def test_the_command_says_it_in_one_line(vectors: Path, tmp_path: Path, run: Commands) -> None:
+    (vectors / "notes.txt").write_text("x")
+    result = run("index", "--input", vectors, "--output", tmp_path / "index")
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith("error: ")
+    assert "notes.txt does not belong there" in result.err
+    assert not (tmp_path / "index").exists()
