@@ -49,7 +49,7 @@ def tiny_backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ends = [("[CLS]", numbered["[CLS]"]), ("[SEP]", numbered["[SEP]"])]
     tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", special_tokens=ends)
     names = dict(zip(("pad", "unk", "cls", "sep", "mask"), SPECIAL, strict=True))
-    PreTrainedTokenizerFast(
+    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in names.items()}
     ).save_pretrained(folder)
     torch.manual_seed(1)
@@ -61,7 +61,7 @@ def tiny_backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
         intermediate_size=64,
         max_position_embeddings=64,
     )
-    BertModel(config).save_pretrained(folder)
+    BertModel(config).save_pretrained(folder)  # type: ignore[no-untyped-call]
     return folder
 
 
@@ -75,7 +75,7 @@ def tiny_model(tiny_backbone: Path) -> SpadeModel:
 def lively(model: SpadeModel) -> SpadeModel:
     """Lift the random weighting head above its last ReLU, so that its scores are not all 0."""
     with torch.no_grad():
-        model.weighting.head[3].bias += 1
+        model.weighting.head.get_parameter("3.bias").add_(1)
     return model
 
 

@@ -94,13 +94,11 @@ def test_lucene_scores_are_the_inner_products_on_real_documents(place: Path) -> 
         for topic in topics:
             terms = searcher.wordpieces.query_terms(topic.text)
             hits = searcher.search(topic.text, 1000)
-            assert len(hits) == 1000
             for hit in hits:
                 assert hit.score == sum(vectors[hit.docid].get(term, 0) for term in terms)
-            every = sorted(
-                (sum(v.get(t, 0) for t in terms) for v in vectors.values()), reverse=True
-            )
-            assert [hit.score for hit in hits] == every[:1000]
+            scores = [sum(vector.get(term, 0) for term in terms) for vector in vectors.values()]
+            best = sorted((score for score in scores if score > 0), reverse=True)[:1000]
+            assert [hit.score for hit in hits] == best
 
 
 def test_a_second_demo_encodes_nothing(place: Path) -> None:
@@ -112,17 +110,12 @@ def test_a_second_demo_encodes_nothing(place: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_of_the_readme(place: Path, command: str) -> None:
-    if command.startswith(("make", "source")):
-        target = command.rsplit(maxsplit=1)[-1]
-        if command.startswith("make"):
-            done = subprocess.run(
-                ["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, done.stderr
-        else:
-            assert ".venv" in (ROOT / "Makefile").read_text()
+    program, target, *_ = command.split()
+    if program == "source":
+        assert f"VENV := {Path(target).parts[0]}\n" in (ROOT / "Makefile").read_text()
         return
-    done = shell(command, place)
+    # The recipe of `make demo` has run for `place`, and `make test` is running.
+    done = shell(f"make --dry-run {target}", ROOT) if program == "make" else shell(command, place)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

@@ -81,9 +81,9 @@ def test_the_same_digits_on_thousands_of_ties(tmp_path: Path) -> None:
     assert [read[ranking.qid].hits[0].docid for ranking in rankings] == [
         ranking.hits[0].docid for ranking in rankings
     ]
-    direct = ir_measures.calc_aggregate(
-        [measure], ir_measures.read_trec_qrels(str(qrels)), ir_measures.read_trec_run(str(ours))
-    )
+    judged_again = ir_measures.read_trec_qrels(str(qrels))  # type: ignore[no-untyped-call]
+    run_again = ir_measures.read_trec_run(str(ours))  # type: ignore[no-untyped-call]
+    direct = ir_measures.calc_aggregate([measure], judged_again, run_again)
     assert f"{direct[measure]:.4f}" == f"{trec_eval(qrels, ours)['recip_rank']:.4f}"
 
 

@@ -10,6 +10,7 @@ from spade_pyserini import build_bm25_index, build_impact_index, open_corpus, ve
 from spade_pyserini.errors import ArtifactError, OutputExistsError
 from spade_pyserini.files import sha256
 from spade_pyserini.index import build
+from spade_pyserini.index.anserini import run_index_collection
 from spade_pyserini.index.manifest import IndexManifest, lucene_counts, manifest_path
 from tests.commands import Commands, copy_artifact
 
@@ -65,7 +66,7 @@ def test_an_index_that_lost_documents_is_not_kept(
     tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Anserini indexes half of a truncated file and exits with 0: simulated one shard short."""
-    real = build.run_index_collection
+    real = run_index_collection
 
     def half(collection: str, source: Path, index: Path, *options: str, **rest: int) -> None:
         short = copy_artifact(source, tmp_path)

@@ -39,7 +39,9 @@ def test_weighting_is_equations_4_to_6(tiny_backbone: Path, pooling: str) -> Non
     input_ids, mask = inputs(model)
     vectors, _ = model(input_ids, mask)
     states = hidden(model.weighting.backbone, input_ids, mask)
-    _, first, _, second, _ = model.weighting.head
+    parameter = model.weighting.head.get_parameter
+    first, first_bias = parameter("1.weight"), parameter("1.bias")
+    second, second_bias = parameter("3.weight"), parameter("3.bias")
     for document in range(len(TEXTS)):
         expected = [0.0] * vectors.shape[1]
         seen = set()
@@ -48,8 +50,8 @@ def test_weighting_is_equations_4_to_6(tiny_backbone: Path, pooling: str) -> Non
             if term in model.wordpieces.special_ids or (pooling == "first" and term in seen):
                 continue
             seen.add(term)
-            inner = torch.relu(first.weight @ states[document, position] + first.bias)
-            score = torch.relu(second.weight[0] @ inner + second.bias[0]).item()
+            inner = torch.relu(first @ states[document, position] + first_bias)
+            score = torch.relu(second[0] @ inner + second_bias[0]).item()
             expected[term] = max(expected[term], score)
         assert torch.allclose(vectors[document], torch.tensor(expected), atol=1e-6)
         assert sum(value > 0 for value in expected) > 0

@@ -47,7 +47,7 @@ def test_anserinis_own_wordpiece_topics_have_the_same_terms() -> None:
 
 
 def _tsv(path: Path) -> dict[str, str]:
-    return dict(line.split("\t", 1) for _, line in read_lines(path))  # type: ignore[misc]
+    return dict(line.split("\t", 1) for _, line in read_lines(path))
 
 
 def test_documents_keep_their_special_tokens_and_are_cut() -> None:

@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> None:
 
 def _topics(options: argparse.Namespace) -> None:
     from spade_pyserini.files import refuse_existing
-    from spade_pyserini.search import search_topics, write_run
+    from spade_pyserini.search import open_searcher, search_topics, write_run
     from spade_pyserini.topics import read_topics
 
     topics = read_topics(options.topics)
@@ -60,7 +60,7 @@ def _topics(options: argparse.Namespace) -> None:
     index = Path(options.index).resolve().name
     output = Path(options.output or Path("runs", f"run.{index}.{name}.txt"))
     refuse_existing(output, options.overwrite)
-    with _searcher(options) as searcher:
+    with open_searcher(options.index, options.tokenizer, options.k1, options.b) as searcher:
         rankings = search_topics(
             searcher,
             topics,
@@ -80,9 +80,9 @@ def _topics(options: argparse.Namespace) -> None:
 
 
 def _query(options: argparse.Namespace) -> None:
-    from spade_pyserini.search import ImpactSearcher
+    from spade_pyserini.search import ImpactSearcher, open_searcher
 
-    with _searcher(options) as searcher:
+    with open_searcher(options.index, options.tokenizer, options.k1, options.b) as searcher:
         hits = searcher.search(options.query, options.hits or 10)
         titles = _titles(options.corpus, hits) if options.corpus else {}
         if isinstance(searcher, ImpactSearcher):
@@ -102,15 +102,6 @@ def _titles(corpus: str, hits: list[Hit]) -> dict[str, Document]:
 
     wanted = {hit.docid for hit in hits}
     return {found.docid: found for found in open_corpus(corpus) if found.docid in wanted}
-
-
-def _searcher(options: argparse.Namespace):  # type: ignore[no-untyped-def]
-    from spade_pyserini.index.manifest import IndexManifest
-    from spade_pyserini.search import Bm25Searcher, ImpactSearcher
-
-    if IndexManifest.load(Path(options.index)).kind == Bm25Searcher.kind:
-        return Bm25Searcher(options.index, options.k1, options.b)
-    return ImpactSearcher(options.index, options.tokenizer)
 
 
 if __name__ == "__main__":

@@ -140,7 +140,10 @@ class Bm25Searcher(_Searcher):
         return java.java_class("java.lang.String")(text)
 
 
-def open_searcher(index: str | Path) -> ImpactSearcher | Bm25Searcher:
+def open_searcher(
+    index: str | Path, tokenizer: str | Path | None = None, k1: float = 0.9, b: float = 0.4
+) -> ImpactSearcher | Bm25Searcher:
     """The searcher for the kind of index that is there, by its manifest."""
-    kind = IndexManifest.load(Path(index)).kind
-    return Bm25Searcher(index) if kind == Bm25Searcher.kind else ImpactSearcher(index)
+    if IndexManifest.load(Path(index)).kind == Bm25Searcher.kind:
+        return Bm25Searcher(index, k1, b)
+    return ImpactSearcher(index, tokenizer)
