@@ -13,6 +13,7 @@ Anserini reads every file below the folder, so nothing else is ever put there.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
@@ -30,7 +31,12 @@ from spade_pyserini.files import (
 )
 from spade_pyserini.records import ImpactVector
 
+ENCODE_AGAIN = "encode again with --overwrite"
 FORMAT = "spade_pyserini.vectors/1"
+SUMMARY = (
+    *("corpus_fingerprint", "documents", "empty_documents"),
+    *("terms", "impacts", "terms_per_document"),
+)
 
 
 @dataclass(frozen=True)
@@ -90,13 +96,18 @@ class VectorManifest:
         return sum(shard.impacts for shard in self.shards)
 
     @property
+    def corpus_fingerprint(self) -> str:
+        """The digest of all documents, by way of those of the shards."""
+        digests = "".join(shard.input_sha256 for shard in self.shards)
+        return hashlib.sha256(digests.encode()).hexdigest()
+
+    @property
     def terms_per_document(self) -> float:
         return self.terms / self.documents if self.documents else 0.0
 
     def save(self, folder: Path) -> None:
         """Write the manifest beside ``folder``."""
-        counts = ("documents", "empty_documents", "terms", "impacts", "terms_per_document")
-        summary = {name: getattr(self, name) for name in counts}
+        summary = {name: getattr(self, name) for name in SUMMARY}
         write_json(manifest_path(folder), {"format": FORMAT, **summary, **asdict(self)})
 
     @classmethod
@@ -106,7 +117,7 @@ class VectorManifest:
         if not path.is_file():
             raise ArtifactError(
                 f"{folder} has no manifest ({path.name} beside it): not made by "
-                "spade_pyserini.encode, or not whole; encode again"
+                f"spade_pyserini.encode, or not whole; {ENCODE_AGAIN}"
             )
         values = read_json_object(path.read_text(encoding="utf-8"), path)
         if values.get("format") != FORMAT:
@@ -118,16 +129,20 @@ class VectorManifest:
                 complete=values["complete"],
                 shards=[_made(Shard, shard) for shard in values["shards"]],
             )
-            counts = {name: values[name] for name in ("documents", "terms", "impacts")}
+            summary = {name: values[name] for name in SUMMARY}
         except (KeyError, TypeError) as error:
-            raise ArtifactError(f"{path}: the manifest was edited or damaged ({error})") from None
+            raise ArtifactError(
+                f"{path}: the manifest was edited or damaged ({error}); {ENCODE_AGAIN}"
+            ) from None
         names = [shard.file for shard in manifest.shards]
         if names != [shard_name(number) for number in range(len(names))]:
-            raise ArtifactError(f"{path}: the manifest was edited or damaged (names of shards)")
-        for name, count in counts.items():
-            if getattr(manifest, name) != count:
-                message = f"{name} is {count}, the shards have {getattr(manifest, name)}"
-                raise ArtifactError(f"{path}: the manifest was edited: {message}; encode again")
+            raise ArtifactError(
+                f"{path}: the manifest was edited or damaged (names of shards); {ENCODE_AGAIN}"
+            )
+        for name, value in summary.items():
+            if getattr(manifest, name) != value:
+                message = f"{name} is {value}, the shards have {getattr(manifest, name)}"
+                raise ArtifactError(f"{path}: the manifest was edited: {message}; {ENCODE_AGAIN}")
         return manifest
 
 

@@ -111,7 +111,7 @@ def signature(value: Any) -> str:
     """``(path, ignore_errors=False)``: no annotations, and nothing that differs by machine."""
     try:
         parameters = inspect.signature(value).parameters.values()
-    except (TypeError, ValueError):
+    except Exception:  # some C functions describe themselves in ways that inspect trips over
         return ""
     shown = [
         parameter.replace(annotation=parameter.empty, default=_plain(parameter.default))

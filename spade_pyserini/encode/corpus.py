@@ -13,12 +13,12 @@ import logging
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Never
+from typing import Never, NoReturn
 
 from tqdm import tqdm
 
 from spade_pyserini.corpora import Corpus
-from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError
+from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, SpadeError
 from spade_pyserini.files import remove, sha256
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.quantize import calibrate, largest_impact
@@ -55,8 +55,55 @@ def encode_corpus(
     one with other settings is refused unless ``overwrite``.
     """
     folder = Path(output)
+    found = _found_manifest(folder, overwrite)
+    settings = _settings(
+        corpus,
+        model,
+        found,
+        model_name=model_name,
+        shard_size=shard_size,
+        batch_tokens=batch_tokens,
+    )
+    manifest = _start(folder, settings, model, found, overwrite)
+    encoder = _ShardEncoder(model, settings)
+    known = manifest.shards
+    shards: list[Shard] = []
+    documents = iter(corpus)
+    with tqdm(desc="encoding", unit=" documents", disable=None) as bar:
+        while batch := list(itertools.islice(documents, shard_size)):
+            number, digest = len(shards), _input_digest(batch)
+            if number < len(known) and _intact(folder, known[number], digest):
+                shards.append(known[number])
+                bar.update(len(batch))
+                continue
+            shards.append(encoder.write(folder, number, batch, digest, bar))
+            # With the shards that an earlier run finished after this one.
+            replace(manifest, shards=shards + known[len(shards) :]).save(folder)
+    if not shards:
+        raise InputError("the corpus is empty", corpus.source)
+    if len(known) > len(shards):
+        _refuse_other_documents(folder / known[len(shards)].file)
+    manifest = replace(manifest, shards=shards, complete=True)
+    manifest.save(folder)
+    _report(manifest, folder)
+    return manifest
+
+
+def _settings(
+    corpus: Corpus,
+    model: SpadeModel,
+    found: VectorManifest | None,
+    *,
+    model_name: str,
+    shard_size: int,
+    batch_tokens: int,
+) -> VectorSettings:
+    """The settings of this call; a model without a scale keeps the one it was given before."""
     fingerprint = model.fingerprint
-    settings = VectorSettings(
+    scale = model.config.scale
+    if scale is None and found and found.settings.model_fingerprint == fingerprint:
+        scale = found.settings.scale
+    return VectorSettings(
         corpus=corpus.name,
         model=model_name,
         model_fingerprint=fingerprint,
@@ -65,43 +112,33 @@ def encode_corpus(
         k=model.config.k,
         max_length=model.config.max_length,
         bits=model.config.bits,
-        scale=model.config.scale or _known_scale(folder, fingerprint) or _calibrated(corpus, model),
+        scale=_calibrated(corpus, model) if scale is None else scale,
         shard_size=shard_size,
         batch_tokens=batch_tokens,
     )
-    manifest = _start(folder, settings, model, overwrite)
-    encoder = _ShardEncoder(model, settings)
-    done = {shard.file: shard for shard in manifest.shards}
-    shards: list[Shard] = []
-    documents = iter(corpus)
-    with tqdm(desc="encoding", unit=" documents", disable=None) as bar:
-        for number in itertools.count():
-            batch = list(itertools.islice(documents, shard_size))
-            if not batch:
-                break
-            digest = _input_digest(batch)
-            shard = done.get(shard_name(number))
-            if shard is None or not _intact(folder, shard, digest):
-                shard = encoder.write(folder, number, batch, digest, bar)
-            else:
-                bar.update(len(batch))
-            shards.append(shard)
-            if not manifest.complete:
-                replace(manifest, shards=shards).save(folder)
-    if not shards:
-        raise InputError("the corpus is empty", corpus.source)
-    manifest = replace(manifest, shards=shards, complete=True)
-    manifest.save(folder)
-    _report(manifest, folder)
-    return manifest
+
+
+def _found_manifest(folder: Path, overwrite: bool) -> VectorManifest | None:
+    """What an earlier run left; a damaged manifest is only in the way until it is overwritten."""
+    if not manifest_path(folder).exists():
+        return None
+    try:
+        return VectorManifest.load(folder)
+    except SpadeError:
+        if overwrite:
+            return None
+        raise
 
 
 def _start(
-    folder: Path, settings: VectorSettings, model: SpadeModel, overwrite: bool
+    folder: Path,
+    settings: VectorSettings,
+    model: SpadeModel,
+    found: VectorManifest | None,
+    overwrite: bool,
 ) -> VectorManifest:
     """The manifest to go on with: the one that is there, or a new one."""
-    if manifest_path(folder).exists():
-        found = VectorManifest.load(folder)
+    if found is not None:
         if found.settings == settings and not (found.complete and overwrite):
             return found
         if not overwrite:
@@ -130,11 +167,15 @@ def _differences(old: VectorSettings, new: VectorSettings) -> str:
 
 def _intact(folder: Path, shard: Shard, digest: str) -> bool:
     """Whether a shard of an earlier run can stay; the documents must not have changed."""
-    if shard.input_sha256 != digest:
-        message = f"{folder / shard.file} was made from other documents than the corpus has now"
-        raise ArtifactError(f"{message}; choose another --output, or pass --overwrite")
     path = folder / shard.file
+    if shard.input_sha256 != digest:
+        _refuse_other_documents(path)
     return path.is_file() and sha256(path) == shard.sha256
+
+
+def _refuse_other_documents(path: Path) -> NoReturn:
+    message = f"{path} was made from other documents than the corpus has now"
+    raise ArtifactError(f"{message}; choose another --output, or pass --overwrite")
 
 
 def _input_digest(documents: list[Document]) -> str:
@@ -143,14 +184,6 @@ def _input_digest(documents: list[Document]) -> str:
         for part in document:
             digest.update(part.encode() + b"\0")
     return digest.hexdigest()
-
-
-def _known_scale(folder: Path, fingerprint: str) -> float | None:
-    """The scale that the same model was given by an earlier run into this folder."""
-    if not manifest_path(folder).exists():
-        return None
-    settings = VectorManifest.load(folder).settings
-    return settings.scale if settings.model_fingerprint == fingerprint else None
 
 
 def _calibrated(corpus: Corpus, model: SpadeModel) -> float:
