@@ -1,4 +1,7 @@
-"""``python -m spade_pyserini``: the list of commands."""
+"""``python -m spade_pyserini``: the list of commands, and another way to call them."""
+
+import runpy
+import sys
 
 COMMANDS = """usage: python -m spade_pyserini.COMMAND [--help]
 
@@ -13,6 +16,19 @@ beside it:
   topics     topics as WordPieces, for plain Pyserini
   pyserini   any Pyserini module, on the Java that is found
   doctor     what is installed, what is wrong, and the cure"""
+NAMES = [line.split()[0] for line in COMMANDS.splitlines() if line.startswith("  ")]
+
+
+def main(arguments: list[str]) -> None:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(COMMANDS)
+    elif arguments[0] in NAMES:
+        sys.argv = arguments
+        runpy.run_module(f"spade_pyserini.{arguments[0]}", run_name="__main__", alter_sys=True)
+    else:
+        print(f"error: no command is called {arguments[0]!r}\n\n{COMMANDS}", file=sys.stderr)
+        sys.exit(2)
+
 
 if __name__ == "__main__":
-    print(COMMANDS)
+    main(sys.argv[1:])

@@ -46,6 +46,22 @@ def positive(text: str) -> int:
     return value
 
 
+def whole_number(least: int, most: int) -> Callable[[str], int]:
+    """Argument type: a whole number within these bounds."""
+
+    def convert(text: str) -> int:
+        value = int(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not from {least} to {most}")
+        return value
+
+    convert.__name__ = "whole number"
+    return convert
+
+
+threads = whole_number(1, 1024)
+
+
 def run(main: Callable[[list[str]], None]) -> NoReturn:
     """Run a command: errors of the user's become one line and an exit code."""
     try:
@@ -58,6 +74,10 @@ def run(main: Callable[[list[str]], None]) -> NoReturn:
         sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:  # permissions, names too long, a file where a folder should be
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"error: {where}{error.strerror or error}", file=sys.stderr)
         sys.exit(1)
     sys.exit(0)
 

@@ -7,11 +7,12 @@
     ├── ArtifactError          vectors or an index are not what their manifest says
     ├── OutputExistsError      refusing to replace something that is there
     ├── NotFoundError          a corpus, model, topics or library is not on this machine
+    ├── NoCommonTopicError     a run and judgements for other topics
     ├── JavaError              no Java fits, or Java failed
     └── UsageError             exit code 2: the call was wrong
 
-A command prints the message of a ``SpadeError`` as one line and exits; any other exception is
-a bug of ours and shows its traceback.
+A command prints the message of a ``SpadeError``, or of an ``OSError``, as one line and exits; any
+other exception is a bug of ours and shows its traceback.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ class OutputExistsError(SpadeError):
 
 class NotFoundError(SpadeError):
     """Something that was named is not on this machine and could not be fetched."""
+
+
+class NoCommonTopicError(SpadeError):
+    """A run and relevance judgements that are about different topics."""
 
 
 class JavaError(SpadeError):

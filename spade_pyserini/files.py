@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import gzip
 import hashlib
 import json
@@ -11,11 +12,17 @@ import re
 import shutil
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError, SpadeError
+from spade_pyserini.errors import (
+    ArtifactError,
+    InputError,
+    NotFoundError,
+    OutputExistsError,
+    SpadeError,
+)
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -54,15 +61,26 @@ def _open_binary(path: Path) -> IO[bytes]:
 def read_json_object(text: str, path: Path, line: int | None = None) -> dict[str, Any]:
     """Parse one JSON object; anything else is an `InputError` at that place."""
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:
         message = f"not valid JSON ({error.msg} at column {error.colno}); mend or remove the line"
         raise InputError(message, path, line) from None
+    except ValueError as error:  # a repeated key, or a number of too many digits
+        raise InputError(f"not acceptable JSON ({error})", path, line) from None
     except RecursionError:
         raise InputError("JSON nested too deeply", path, line) from None
     if not isinstance(value, dict):
         raise InputError(f"a JSON object was expected, found {_kind(value)}", path, line)
     return value
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {repeated!r} stands twice in an object")
+    return found
 
 
 def _kind(value: object) -> str:
@@ -85,25 +103,61 @@ def atomic_write(path: Path, temporary: Path | None = None) -> Iterator[IO[bytes
             stream.flush()
             os.fsync(stream.fileno())
         unfinished.replace(path)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    except BaseException as error:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise SpadeError(
                 f"{path}: the disk is full; free some space and run the same command again, "
                 "what is finished is kept"
             ) from None
-        if error.errno in (errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
-            raise SpadeError(f"{path}: cannot be written ({error.strerror})") from None
         raise
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
+
+
+def read_json_file(path: Path) -> dict[str, Any]:
+    """A whole file that is one JSON object."""
+    return read_json_object("\n".join(line for _, line in read_lines(path)), path)
 
 
 def write_json(path: Path, value: object) -> None:
     """Write ``value`` as readable JSON, atomically."""
     with atomic_write(path) as stream:
         stream.write(json.dumps(value, indent=2, ensure_ascii=False).encode() + b"\n")
+
+
+def write_sealed(path: Path, values: dict[str, Any]) -> None:
+    """Write a JSON object with a digest of itself, so that an edit is noticed."""
+    write_json(path, {**values, "seal": _seal(values)})
+
+
+def read_sealed(path: Path, form: str) -> dict[str, Any]:
+    """Read what `write_sealed` wrote; ``form`` is what its ``format`` has to be."""
+    values = read_json_file(path)
+    if values.get("format") != form:
+        raise InputError(f"format {values.get('format')!r} is not {form!r}", path)
+    if values.pop("seal", None) != _seal(values):
+        raise ArtifactError(f"{path}: edited or damaged; make it again with --overwrite")
+    return values
+
+
+def _seal(values: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+@contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Let one process at a time write ``path``; another one is refused at once."""
+    file = beside(path, "lock")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OutputExistsError(f"{path}: another process is writing it just now") from None
+        try:
+            yield
+        finally:
+            file.unlink(missing_ok=True)
 
 
 def sha256(path: Path) -> str:
@@ -118,7 +172,9 @@ def folder_bytes(folder: Path) -> int:
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
-    """Raise `OutputExistsError` unless ``path`` is free or may be replaced."""
+    """Raise `OutputExistsError` unless ``path`` is free, or a file that may be replaced."""
+    if path.is_dir():
+        raise OutputExistsError(f"{path} is a folder, a file was expected; choose another name")
     if path.exists() and not overwrite:
         raise OutputExistsError(f"{path} exists already; pass --overwrite to replace it")
 
@@ -133,6 +189,8 @@ def remove(path: Path) -> None:
 
 def beside(folder: Path, suffix: str) -> Path:
     """``encode/X`` and ``manifest.json`` give ``encode/X.manifest.json``."""
+    if folder.name in ("", ".."):
+        folder = folder.resolve()
     return folder.with_name(f"{folder.name}.{suffix}")
 
 

@@ -106,15 +106,14 @@ def start() -> Java:
     import jnius_config
 
     if jnius_config.vm_running:
-        raise JavaError(
-            f"a JVM was started before ours, at {jnius_config.vm_started_at}; "
-            "import spade_pyserini before pyserini"
-        )
+        return _adopt()
     java = find_java()
     os.environ.update(environment(java))
     jnius_config.set_classpath(str(anserini_jar()))
     # Lucene and SLF4J greet on stderr otherwise.
     jnius_config.add_options("-Dslf4j.internal.verbosity=WARN")
+    # Signals stay Python's: the JVM would end the process at Ctrl-C without any cleaning up.
+    jnius_config.add_options("-Xrs")
     if VECTOR_MODULE in java.modules:
         jnius_config.add_options(f"--add-modules={VECTOR_MODULE}")
     try:
@@ -126,6 +125,22 @@ def start() -> Java:
     lucene.setLevel(level.WARNING)
     _KEPT.append(lucene)
     return java
+
+
+def _adopt() -> Java:
+    """Use the JVM that somebody, pyserini for example, started before us, if it can serve."""
+    import jnius
+
+    try:
+        jnius.autoclass("io.anserini.search.SimpleImpactSearcher")
+        system = jnius.autoclass("java.lang.System")
+    except jnius.JavaException:
+        raise JavaError(
+            "a JVM without Anserini runs in this process already; "
+            "call spade_pyserini.java.start() before anything starts another"
+        ) from None
+    home, version = (system.getProperty(f"java.{name}") for name in ("home", "version"))
+    return Java(Path(home), version, "a running JVM", frozenset())
 
 
 @cache

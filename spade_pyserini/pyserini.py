@@ -1,17 +1,23 @@
 """Run any Pyserini module, unchanged, on the Java that this package finds.
 
-On a machine with a full JDK 21 this is the same as ``python -m pyserini.MODULE``.
+On a machine with a full JDK 21 this is the same as ``python -m pyserini.MODULE``. A module that
+starts a Python of its own, as the old ``pyserini.search`` does, starts it without our help.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
+import os
 import runpy
+import signal
 import sys
 
 from spade_pyserini import cli, java
 from spade_pyserini.errors import UsageError
 
+DIE_WITH_PARENT = "SPADE_PYSERINI_DIE_WITH_PARENT"  # set by a parent that must not be outlived
+PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
 USAGE = """usage: python -m spade_pyserini.pyserini MODULE [ARGUMENT ...]
 
 Run a Pyserini module unchanged on the Java that spade_pyserini finds.
@@ -28,6 +34,8 @@ def main(arguments: list[str]) -> None:
         if not arguments:
             raise UsageError("name a Pyserini module, for example search.lucene")
         return
+    if DIE_WITH_PARENT in os.environ and sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     module = "pyserini." + arguments[0].removeprefix("pyserini.")
     # The JVM first: importing the module's parents would start it in pyserini's way.
     java.start()

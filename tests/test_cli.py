@@ -24,6 +24,13 @@ def test_the_list_of_commands_is_complete() -> None:
     assert child("spade_pyserini").stdout == COMMANDS + "\n"
 
 
+def test_commands_after_a_space_work_too() -> None:
+    done = child("spade_pyserini", "evaluate", "--qrels", "nowhere", "--run", "x")
+    assert done.returncode == 1
+    assert "no qrels or file is called 'nowhere'" in done.stderr
+    assert child("spade_pyserini", "enkode").returncode == 2
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_help_ends_with_an_example(run: Commands, name: str) -> None:
     result = run(name, "--help")

@@ -64,6 +64,11 @@ def test_names_of_local_corpora_come_from_the_path(tmp_path: Path) -> None:
         ({"_id": "d2\n1 Q0 d9 1 99 forged", "text": "x"}, "white space or control"),
         ({"_id": "d\x002", "text": "x"}, "white space or control"),
         ({"_id": "d1", "text": "x"}, "was used before"),
+        ({"_id": "d" * 2000, "text": "x"}, "the id has 2000 characters"),
+        ({"_id": "d2", "text": "x", "title": 0}, "the title 0 is not text"),
+        ('{"_id": "d2", "text": "x", "text": "y"}', "the key 'text' stands twice"),
+        ('{"_id": ' + "7" * 5000 + ', "text": "x"}', "not acceptable JSON"),
+        ('{"_id": "d2", "text": ' + "[" * 100_000, "not valid JSON|nested too deeply"),
         ('{"_id": "d2", "text": "\\ud800"}', "surrogate"),
     ],
 )
@@ -93,6 +98,16 @@ def test_an_empty_file_and_a_folder_without_corpus(tmp_path: Path) -> None:
     path = write(tmp_path / "corpus.jsonl")
     with pytest.raises(InputError, match="holds no document"):
         list(open_corpus(str(path)))
+
+
+def test_a_folder_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    write(tmp_path / "b.tsv", "1\tone")
+    write(tmp_path / "sub" / "c.tsv", "2\ttwo")
+    assert [document.docid for document in open_corpus(str(tmp_path))] == ["1", "2"]
+    write(tmp_path / "a.jsonl", PYSERINI)
+    with pytest.raises(InputError, match=r"both a\.jsonl and b\.tsv are in this folder"):
+        open_corpus(str(tmp_path))
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from spade_pyserini import (
 )
 from spade_pyserini.encode.corpus import _batches
 from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError
+from spade_pyserini.files import lock
 from spade_pyserini.vectors import VectorManifest, verify
 from tests.commands import Commands
 from tests.conftest import write_corpus
@@ -147,14 +149,124 @@ def test_other_settings_into_the_same_folder_are_refused(
     assert shards(tmp_path / "x") != before
 
 
-def test_a_folder_of_somebody_elses_is_refused(
-    tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_folder_of_somebody_elses_is_never_touched(
+    tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path, overwrite: bool
 ) -> None:
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "precious.txt").write_text("keep")
-    with pytest.raises(OutputExistsError, match="no manifest of ours"):
-        encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x")
+    with pytest.raises(OutputExistsError, match=r"precious\.txt, which is not of our making"):
+        encode_corpus(
+            open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x", overwrite=overwrite
+        )
     assert (tmp_path / "x" / "precious.txt").exists()
+
+
+def test_shards_without_a_manifest_need_overwrite(
+    tiny_vectors: Path, tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    shutil.copytree(tiny_vectors, tmp_path / "x")
+    corpus = open_corpus(str(tiny_corpus))
+    with pytest.raises(OutputExistsError, match="no manifest of ours"):
+        encode_corpus(corpus, tiny_model, tmp_path / "x")
+    encode_corpus(corpus, tiny_model, tmp_path / "x", overwrite=True)
+    assert verify(tmp_path / "x").documents == 30
+
+
+def test_overwriting_what_is_unfinished_takes_the_documents_as_they_are_now(
+    tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    corpus = open_corpus("c", write_corpus(tmp_path / "a", 30))
+    manifest = encode_corpus(corpus, tiny_model, tmp_path / "x", shard_size=10)
+    replace(manifest, complete=False).save(tmp_path / "x")
+    path = tmp_path / "a" / "corpus.jsonl"
+    lines = path.read_text().replace('"d15"', '"changed"').splitlines()
+    path.write_text("\n".join(lines[:20]))
+    encode_corpus(corpus, tiny_model, tmp_path / "x", shard_size=10, overwrite=True)
+    assert [vector.docid for vector in read_vectors(tmp_path / "x")][15] == "changed"
+    assert verify(tmp_path / "x").documents == 20
+
+
+def test_a_scale_is_not_inherited_from_another_corpus(tiny_backbone: Path, tmp_path: Path) -> None:
+    model = SpadeModel.from_backbone(tiny_backbone, SpadeConfig(max_length=32))
+    first = open_corpus("one", write_corpus(tmp_path / "one", 30))
+    (tmp_path / "two.jsonl").write_text('{"id": "x", "contents": "river"}')
+    second = open_corpus(str(tmp_path / "two.jsonl"))
+    fresh = encode_corpus(second, model, tmp_path / "fresh").settings.scale
+    encode_corpus(first, model, tmp_path / "x")
+    again = encode_corpus(second, model, tmp_path / "x", overwrite=True).settings.scale
+    assert again == fresh
+
+
+def test_a_lost_tokenizer_is_written_again(
+    tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    corpus = open_corpus(str(tiny_corpus))
+    encode_corpus(corpus, tiny_model, tmp_path / "x")
+    tokenizer = tmp_path / "x.tokenizer.json"
+    whole = tokenizer.read_bytes()
+    tokenizer.unlink()
+    encode_corpus(corpus, tiny_model, tmp_path / "x")
+    assert tokenizer.read_bytes() == whole
+
+
+def test_two_runs_into_one_output(
+    tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    with (
+        lock(tmp_path / "x"),
+        pytest.raises(OutputExistsError, match="another process is writing it"),
+    ):
+        encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("--output", "file"), 1),
+        (("--output", "file/x"), 1),
+        (("--output", "x" * 300), 1),
+        (("--output", "/proc/x"), 1),
+        (("--corpus", "y" * 300), 1),
+        (("--alpha", 7), 2),
+        (("--alpha", "nan"), 2),
+        (("--max-length", 100_000), 2),
+        (("--device", "cuda:99"), 2),
+        (("--device", "meta"), 2),
+        (("--device", "toaster"), 2),
+        (("--model", "nowhere"), 1),
+    ],
+)
+def test_wrong_arguments_are_one_line(
+    tiny_corpus: Path,
+    tiny_model_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Commands,
+    arguments: tuple[object, ...],
+    code: int,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("keep")
+    result = run("encode", "--corpus", tiny_corpus, "--model", tiny_model_folder, *arguments)
+    assert result.code == code
+    assert result.err.splitlines()[0].startswith("error: ")
+    assert (tmp_path / "file").read_text() == "keep"
+
+
+def test_the_folder_one_is_in(
+    tiny_corpus: Path,
+    tiny_model_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Commands,
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    arguments = ("--corpus", tiny_corpus, "--model", tiny_model_folder, "--output", ".")
+    assert run("encode", *arguments).code == 0
+    assert verify(tmp_path / "here").documents == 30
 
 
 def test_documents_that_changed_are_refused(
@@ -230,18 +342,16 @@ def test_odd_documents_are_counted_and_kept(tiny_model: SpadeModel, tmp_path: Pa
     vectors = {vector.docid: vector.impacts for vector in read_vectors(tmp_path / "x")}
     assert list(vectors) == list(documents)
     assert manifest.documents == 6
-    empty = [docid for docid, impacts in vectors.items() if not impacts]
-    assert manifest.shards[0].empty == empty
-    assert vectors["huge"] and vectors["control"] and vectors["plain"]
+    assert manifest.shards[0].empty == ["empty", "blank", "unknown"]
+    assert [docid for docid, impacts in vectors.items() if not impacts] == manifest.shards[0].empty
 
 
 def test_a_document_without_terms_is_listed(
     tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:
-    # Weighting alone: a document without any known term has nothing to weigh.
     path = tmp_path / "corpus.jsonl"
     path.write_text('{"id": "a", "contents": "the old cat sleeps"}\n{"id": "b", "contents": ""}\n')
-    arguments = ("--corpus", path, "--model", tiny_model_folder, "--alpha", 0)
+    arguments = ("--corpus", path, "--model", tiny_model_folder)
     result = run("encode", *arguments, "--output", tmp_path / "x")
     assert result.code == 0
     assert "1 documents have no terms and cannot be found: b" in result.err

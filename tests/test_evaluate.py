@@ -16,7 +16,17 @@ from tests.conftest import shared_data
 
 QRELS = "1 0 a 2\n1 0 b 1\n1 0 z 0\n2 0 c 1\n3 0 never 1\n"
 RUN = "1 Q0 b 1 3 x\n1 Q0 y 2 2 x\n1 Q0 a 3 1 x\n2 Q0 d 1 9 x\n2 Q0 c 2 8 x\n9 Q0 q 1 1 x\n"
-TREC_NAMES = ["recip_rank", "ndcg_cut_10", "map", "recall_100", "recall_1000", "P_5", "map_cut_100"]
+TREC_NAMES = [
+    "recip_rank",
+    "ndcg_cut_10",
+    "map",
+    "recall_100",
+    "recall_1000",
+    "P_5",
+    "map_cut_100",
+    "num_ret",
+]
+TREC_NAMES += ["num_rel_ret", "Rprec", "bpref"]
 
 
 def trec_eval(qrels: Path, run: Path) -> dict[str, float]:
@@ -24,6 +34,7 @@ def trec_eval(qrels: Path, run: Path) -> dict[str, float]:
     found = java.find_java()
     command = [str(found.home / "bin" / "java"), "-cp", str(java.anserini_jar()), "trec_eval", "-c"]
     names = ["recip_rank", "ndcg_cut.10", "map", "recall.100,1000", "P.5", "map_cut.100"]
+    names += ["num_ret", "num_rel_ret", "Rprec", "bpref"]
     command += [part for name in names for part in ("-m", name)]
     command += [str(qrels), str(run)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -91,7 +102,7 @@ def test_names_of_measures() -> None:
     names = ["MRR@10", "nDCG@10", "MAP", "R@100", "ndcg_cut_10", "recall.100,1000", "recip_rank"]
     found = [measure_name(measure) for measure in parse_measures(names)]
     assert found == ["MRR@10", "nDCG@10", "MAP", "R@100", "nDCG@10", "R@100", "R@1000", "RR"]
-    for bad in ("NDCG10", "__import__('os')", "", "nDCG@"):
+    for bad in ("NDCG10", "__import__('os')", "", "nDCG@", "P@0", "ndcg_cut_0"):
         with pytest.raises(UsageError, match="is no measure"):
             parse_measures([bad])
 
@@ -101,6 +112,7 @@ def test_names_of_measures() -> None:
     [
         ("1 0 a 1\n1 0 b\n", r":2: expected `qid 0 docid grade`, found 3 columns"),
         ("1 0 a one\n", r":1: the grade 'one' is not a whole number"),
+        (f"1 0 a {10**20}\n", r":1: the grade '1000.*' is not a whole number"),
         ("1 0 a 1\n1 0 a 2\n", ":2: topic 1 has two grades for a"),
         ("query-id\tcorpus-id\tscore\n1\ta\t1\n1 a\n", r":3: expected `qid docid grade`"),
         ("", "holds no judgement"),
@@ -135,3 +147,9 @@ def test_the_command_prints_one_table(files: tuple[Path, Path], run: Commands) -
     assert lines[2].split()[:2] == ["run.txt", "0.5000"]
     assert lines[2] == lines[3]
     assert run("evaluate", "--qrels", qrels, "--run", path, "-m", "nonsense").code == 2
+    assert run("evaluate", "--qrels", qrels, "--run", path, "-m", "alpha_nDCG@10").code == 2
+    other = path.with_name("other.txt")
+    other.write_text("77 Q0 a 1 1 x\n")
+    result = run("evaluate", "--qrels", qrels, "--run", path, other)
+    assert result.code == 1
+    assert f"{other}: no topic of this run has judgements" in result.err

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spade_pyserini import build_bm25_index, build_impact_index, open_corpus, vectors
 from spade_pyserini.errors import ArtifactError, OutputExistsError
-from spade_pyserini.files import sha256
+from spade_pyserini.files import lock, sha256
 from spade_pyserini.index import build
 from spade_pyserini.index.anserini import run_index_collection
 from spade_pyserini.index.manifest import IndexManifest, lucene_counts, manifest_path
@@ -68,7 +72,7 @@ def test_an_index_that_lost_documents_is_not_kept(
     """Anserini indexes half of a truncated file and exits with 0: simulated one shard short."""
     real = run_index_collection
 
-    def half(collection: str, source: Path, index: Path, *options: str, **rest: int) -> None:
+    def half(collection: str, source: Path, index: Path, *options: str, **rest: Any) -> None:
         short = copy_artifact(source, tmp_path)
         (short / "docs0001.jsonl.gz").unlink()
         real(collection, short, index, *options, **rest)
@@ -76,14 +80,70 @@ def test_an_index_that_lost_documents_is_not_kept(
     monkeypatch.setattr(build, "run_index_collection", half)
     with pytest.raises(ArtifactError, match="the index has 18 documents, the input has 30"):
         build_impact_index(tiny_vectors, tmp_path / "index" / "x")
-    assert list((tmp_path / "index").iterdir()) == []
+    assert [path.name for path in (tmp_path / "index").iterdir()] == ["x.log"]
+
+
+def test_a_damaged_index_is_built_again(
+    tiny_index: Path, tiny_vectors: Path, tmp_path: Path
+) -> None:
+    index = copy_artifact(tiny_index, tmp_path)
+    next(index.glob("segments_*")).unlink()
+    build_impact_index(tiny_vectors, index)
+    assert lucene_counts(index).documents == 30
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_what_is_no_index_is_never_replaced(
+    tiny_vectors: Path, tmp_path: Path, overwrite: bool
+) -> None:
+    (tmp_path / "file").write_text("keep")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "thesis.txt").write_text("keep")
+    with pytest.raises(OutputExistsError, match="is a file"):
+        build_impact_index(tiny_vectors, tmp_path / "file", overwrite=overwrite)
+    with pytest.raises(OutputExistsError, match=r"thesis\.txt, which is not of an index"):
+        build_impact_index(tiny_vectors, tmp_path / "folder", overwrite=overwrite)
+    assert (tmp_path / "folder" / "thesis.txt").read_text() == "keep"
+
+
+def test_anserini_does_not_outlive_us(tiny_vectors: Path, tmp_path: Path) -> None:
+    """kill -9 of the index command ends the indexer too, and a rerun completes."""
+    command = [sys.executable, "-m", "spade_pyserini.index", "--input", str(tiny_vectors)]
+    command += ["--output", str(tmp_path / "x")]
+    process = subprocess.Popen(command)
+    log = tmp_path / "x.log"
+    deadline = time.monotonic() + 60
+    while not (log.exists() and _children(process.pid)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    children = _children(process.pid)
+    time.sleep(0.5)  # until the child has asked to die with its parent
+    process.kill()
+    process.wait()
+    while any(Path(f"/proc/{pid}").exists() for pid in children):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    build_impact_index(tiny_vectors, tmp_path / "x")
+    assert lucene_counts(tmp_path / "x").documents == 30
+
+
+def _children(pid: int) -> list[int]:
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    if not path.parent.parent.exists():
+        pytest.skip("needs Linux's /proc to see child processes")
+    return [int(child) for child in path.read_text().split()]
+
+
+def test_two_builds_of_one_index(tiny_vectors: Path, tmp_path: Path) -> None:
+    with lock(tmp_path / "x"), pytest.raises(OutputExistsError, match="another process"):
+        build_impact_index(tiny_vectors, tmp_path / "x")
 
 
 def test_an_indexer_that_writes_nothing(
     tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build, "run_index_collection", lambda *_, **__: None)
-    with pytest.raises(ArtifactError, match="Anserini left no index"):
+    with pytest.raises(ArtifactError, match="Lucene cannot open this index"):
         build_impact_index(tiny_vectors, tmp_path / "x")
 
 
@@ -100,13 +160,14 @@ def test_a_killed_build_is_completed(tiny_vectors: Path, tmp_path: Path) -> None
 
 def test_empty_documents_are_counted_not_missed(tmp_path: Path, run: Commands) -> None:
     path = tmp_path / "corpus.jsonl"
-    documents = [{"id": "a", "contents": "some cats"}, {"id": "b", "contents": " "}]
+    texts = {"a": "some cats", "b": " ", "c": "\0\1"}
+    documents = [{"id": docid, "contents": text} for docid, text in texts.items()]
     path.write_text("\n".join(map(json.dumps, documents)))
     result = run("index", "--bm25", "--corpus", path, "--output", tmp_path / "x")
     assert result.code == 0
-    assert "1 documents are empty" in result.err
+    assert "2 documents are empty" in result.err
     manifest = IndexManifest.load(tmp_path / "x")
-    assert (manifest.documents, manifest.empty_documents) == (1, 1)
+    assert (manifest.documents, manifest.empty_documents) == (1, 2)
 
 
 def test_a_bm25_index_of_the_same_corpus(tiny_corpus: Path, tmp_path: Path) -> None:
@@ -128,7 +189,15 @@ def test_the_tokenizer_beside_the_vectors_must_be_theirs(
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("--bm25",), ("--input", "x", "--bm25", "--corpus", "y"), ("--corpus", "y")]
+    "arguments",
+    [
+        (),
+        ("--bm25",),
+        ("--input", "x", "--bm25", "--corpus", "y"),
+        ("--corpus", "y"),
+        ("--input", "x", "--corpus-path", "y"),
+        ("--input", "x", "--threads", "100000"),
+    ],
 )
 def test_calls_that_make_no_sense(run: Commands, arguments: tuple[str, ...]) -> None:
     assert run("index", *arguments).code == 2

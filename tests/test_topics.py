@@ -53,6 +53,10 @@ def test_all_forms_plain_and_gz(tmp_path: Path, name: str, content: str) -> None
         ("t.jsonl", '{"_id": "1", "te', r"t\.jsonl:1: not valid JSON"),
         ("t.json", '{"1": "text"}', "topic '1' has no `title`"),
         ("t.trec", "<top>\n<num> 1\n</top>", r"t\.trec:1: a topic needs <num> and <title>"),
+        ("t.json", '{"1": {"title": "a"}, "1": {"title": "b"}}', "the key '1' stands twice"),
+        ("t.jsonl", '{"_id": "1", "text": "\\ud800"}', r"t\.jsonl:1: .* surrogate"),
+        ("t.trec", "<top>\n<num> 1 <title> a\n<top>\n<num> 2 <title> b\n</top>", "no </top>"),
+        ("t.trec", "<top><num> 1 <title> a</top>\n<top><num> 2 <title> b", r":2: .*no </top>"),
         ("t.csv", "1,a", "does not tell the form"),
     ],
 )

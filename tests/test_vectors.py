@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,30 +73,33 @@ def test_a_missing_manifest(vectors: Path) -> None:
 
 
 def test_an_unfinished_encoding(vectors: Path) -> None:
-    _edit(vectors, complete=False)
+    replace(VectorManifest.load(vectors), complete=False).save(vectors)
     with pytest.raises(ArtifactError, match="run the same encode command again"):
         verify(vectors)
-
-
-def _edit(folder: Path, **changes: object) -> None:
-    path = manifest_path(folder)
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"documents": 29}, "documents is 29, the shards have 30"),
-        ({"terms": 1}, "the manifest was edited"),
+        ({"documents": 29}, "edited or damaged"),
+        ({"documents": "30"}, "edited or damaged"),
+        ({"complete": "no"}, "edited or damaged"),
         ({"settings": {}}, "edited or damaged"),
-        ({"shards": [{"file": "../../etc/passwd"}]}, "edited or damaged"),
+        ({"seal": None}, "edited or damaged"),
         ({"format": "something/2"}, "is not 'spade_pyserini.vectors/1'"),
     ],
 )
 def test_an_edited_manifest(vectors: Path, change: dict[str, object], message: str) -> None:
-    _edit(vectors, **change)
+    path = manifest_path(vectors)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises((ArtifactError, InputError), match=message):
         VectorManifest.load(vectors)
+
+
+def test_a_manifest_that_is_not_utf8(vectors: Path) -> None:
+    manifest_path(vectors).write_bytes(b'{"format": "\xff"}')
+    with pytest.raises(InputError, match="is not UTF-8"):
+        verify(vectors)
 
 
 def test_a_manifest_that_is_not_json(vectors: Path) -> None:
@@ -105,12 +109,10 @@ def test_a_manifest_that_is_not_json(vectors: Path) -> None:
 
 
 def test_a_manifest_cannot_point_outside_its_folder(vectors: Path) -> None:
-    values = json.loads(manifest_path(vectors).read_text())
-    values["shards"][0]["file"] = "../tiny.manifest.json"
-    _edit(vectors, **values)
-    with pytest.raises(ArtifactError):
-        verify(vectors)
-    with pytest.raises(ArtifactError, match="edited or damaged"):
+    manifest = VectorManifest.load(vectors)
+    outside = replace(manifest.shards[0], file="../tiny.manifest.json")
+    replace(manifest, shards=[outside]).save(vectors)
+    with pytest.raises(ArtifactError, match="no shard is called"):
         list(read_vectors(vectors))
 
 
@@ -127,6 +129,7 @@ def test_a_manifest_cannot_point_outside_its_folder(vectors: Path) -> None:
         ('{"id": "d", "vector": [1]}', "needs its impacts as an object"),
         ('{"vector": {"cat": 1}}', "needs its document's `id`"),
         ('{"id": "d", "vector": {"cat": 1}', "not valid JSON"),
+        ('{"id": "d", "vector": {"cat": 1, "cat": 2}}', "the key 'cat' stands twice"),
     ],
 )
 def test_a_vector_that_anserini_would_change_silently(

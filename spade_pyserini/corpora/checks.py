@@ -11,6 +11,8 @@ import numpy as np
 from spade_pyserini.errors import InputError
 from spade_pyserini.records import Document
 
+LONGEST_ID = 1000  # Lucene drops documents with much longer ones
+
 
 class Located(NamedTuple):
     """A document and where it stands: the line of a file, or its number in a collection."""
@@ -36,6 +38,9 @@ def check_documents(stream: Iterable[Located]) -> Iterator[Document]:
         if not docid.isprintable() or " " in docid or len(docid.split()) != 1:
             message = f"the id {docid!r} holds white space or control characters, which a run"
             raise InputError(f"{message} cannot carry; replace them", source, line)
+        if len(docid) > LONGEST_ID:
+            message = f"the id has {len(docid)} characters, {LONGEST_ID} are the most"
+            raise InputError(message, source, line)
         try:
             document.contents.encode()
         except UnicodeEncodeError:

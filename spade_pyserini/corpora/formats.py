@@ -32,11 +32,16 @@ def corpus_files(path: Path) -> list[Path]:
     for name in MAIN_FILES:
         if (path / name).is_file():
             return [path / name]
-    files = sorted(file for file in path.iterdir() if file.name.endswith(JSON_SUFFIXES))
-    if not files:
+    below = sorted(file for file in path.rglob("*") if file.is_file())
+    lines = [file for file in below if file.name.endswith(JSON_SUFFIXES)]
+    tables = [file for file in below if file.name.endswith(TSV_SUFFIXES)]
+    if lines and tables:
+        message = f"both {lines[0].name} and {tables[0].name} are in this folder"
+        raise InputError(f"{message}; name the file that is the corpus", path)
+    if not lines and not tables:
         wanted = "corpus.jsonl (BEIR), collection.tsv (MS MARCO) or *.jsonl (Pyserini)"
         raise InputError(f"no corpus in this folder; expected {wanted}, plain or .gz", path)
-    return files
+    return lines or tables
 
 
 def read_files(files: list[Path]) -> Iterator[Located]:
@@ -70,11 +75,13 @@ def read_jsonl(path: Path) -> Iterator[Located]:
             message = "a document needs its id as text, in `_id` (BEIR) or `id` (Pyserini)"
             raise InputError(message, path, number)
         text = fields.get("text", fields.get("contents"))
-        title = fields.get("title") or ""
-        if not isinstance(text, str) or not isinstance(title, str):
+        title = fields.get("title")
+        if not isinstance(text, str):
             message = "a document needs its text in `text` (BEIR) or `contents` (Pyserini)"
             raise InputError(message, path, number)
-        yield Located(Document(str(docid), title, text), str(path), number)
+        if title is not None and not isinstance(title, str):
+            raise InputError(f"the title {title!r} is not text", path, number)
+        yield Located(Document(str(docid), title or "", text), str(path), number)
 
 
 def read_tsv(path: Path) -> Iterator[Located]:

@@ -51,9 +51,12 @@ def main(arguments: list[str]) -> None:
     changes = {key: getattr(options, key) for key in ("alpha", "k", "max_length")}
     model.reconfigure(**{key: value for key, value in changes.items() if value is not None})
     try:
+        if not options.device.startswith(("cpu", "cuda", "mps")):
+            raise RuntimeError("expected cpu, cuda, cuda:N or mps")
         model.to(options.device)
     except (RuntimeError, AssertionError) as error:
-        raise UsageError(f"the device {options.device!r} cannot be used: {error}") from None
+        reason = str(error).splitlines()[0]
+        raise UsageError(f"the device {options.device!r} cannot be used: {reason}") from None
     if not model.config.trained:
         logger.warning("the heads of %s are untrained: its ranking means nothing yet", name)
     model_name = file_name(Path(name).name)

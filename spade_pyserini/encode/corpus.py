@@ -13,13 +13,13 @@ import logging
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Never, NoReturn
+from typing import Never
 
 from tqdm import tqdm
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, SpadeError
-from spade_pyserini.files import remove, sha256
+from spade_pyserini.files import lock, remove, sha256
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.quantize import calibrate, largest_impact
 from spade_pyserini.records import Document, ImpactVector
@@ -27,6 +27,7 @@ from spade_pyserini.vectors import (
     Shard,
     VectorManifest,
     VectorSettings,
+    is_shard_name,
     manifest_path,
     shard_name,
     tokenizer_path,
@@ -55,6 +56,28 @@ def encode_corpus(
     one with other settings is refused unless ``overwrite``.
     """
     folder = Path(output)
+    with lock(folder):
+        return _encode(
+            corpus,
+            model,
+            folder,
+            model_name=model_name,
+            shard_size=shard_size,
+            batch_tokens=batch_tokens,
+            overwrite=overwrite,
+        )
+
+
+def _encode(
+    corpus: Corpus,
+    model: SpadeModel,
+    folder: Path,
+    *,
+    model_name: str,
+    shard_size: int,
+    batch_tokens: int,
+    overwrite: bool,
+) -> VectorManifest:
     found = _found_manifest(folder, overwrite)
     settings = _settings(
         corpus,
@@ -72,7 +95,7 @@ def encode_corpus(
     with tqdm(desc="encoding", unit=" documents", disable=None) as bar:
         while batch := list(itertools.islice(documents, shard_size)):
             number, digest = len(shards), _input_digest(batch)
-            if number < len(known) and _intact(folder, known[number], digest):
+            if number < len(known) and _intact(folder, known[number], digest, overwrite):
                 shards.append(known[number])
                 bar.update(len(batch))
                 continue
@@ -81,8 +104,9 @@ def encode_corpus(
             replace(manifest, shards=shards + known[len(shards) :]).save(folder)
     if not shards:
         raise InputError("the corpus is empty", corpus.source)
-    if len(known) > len(shards):
-        _refuse_other_documents(folder / known[len(shards)].file)
+    for shard in known[len(shards) :]:
+        _refuse_other_documents(folder / shard.file, overwrite)
+        remove(folder / shard.file)
     manifest = replace(manifest, shards=shards, complete=True)
     manifest.save(folder)
     _report(manifest, folder)
@@ -101,8 +125,9 @@ def _settings(
     """The settings of this call; a model without a scale keeps the one it was given before."""
     fingerprint = model.fingerprint
     scale = model.config.scale
-    if scale is None and found and found.settings.model_fingerprint == fingerprint:
-        scale = found.settings.scale
+    if scale is None and found:
+        same = (found.settings.corpus, found.settings.model_fingerprint)
+        scale = found.settings.scale if same == (corpus.name, fingerprint) else None
     return VectorSettings(
         corpus=corpus.name,
         model=model_name,
@@ -119,15 +144,20 @@ def _settings(
 
 
 def _found_manifest(folder: Path, overwrite: bool) -> VectorManifest | None:
-    """What an earlier run left; a damaged manifest is only in the way until it is overwritten."""
+    """What an earlier run left to go on with.
+
+    With ``overwrite`` that is an unfinished encoding only: a finished one, or a damaged manifest,
+    is to be replaced.
+    """
     if not manifest_path(folder).exists():
         return None
     try:
-        return VectorManifest.load(folder)
+        found = VectorManifest.load(folder)
     except SpadeError:
         if overwrite:
             return None
         raise
+    return None if overwrite and found.complete else found
 
 
 def _start(
@@ -138,26 +168,35 @@ def _start(
     overwrite: bool,
 ) -> VectorManifest:
     """The manifest to go on with: the one that is there, or a new one."""
-    if found is not None:
-        if found.settings == settings and not (found.complete and overwrite):
-            return found
-        if not overwrite:
-            raise OutputExistsError(
-                f"{folder} was encoded with other settings "
-                f"({_differences(found.settings, settings)}); "
-                "choose another --output, or pass --overwrite"
-            )
-    if overwrite:
-        remove(folder)
-        remove(manifest_path(folder))
-    if folder.exists() and any(folder.iterdir()):
+    if found and found.settings == settings:
+        manifest = found
+    elif found and not overwrite:
+        raise OutputExistsError(
+            f"{folder} was encoded with other settings ({_differences(found.settings, settings)}); "
+            "choose another --output, or pass --overwrite"
+        )
+    else:
+        _clear(folder, overwrite)
+        manifest = VectorManifest(settings, model.config.trained)
+    folder.mkdir(parents=True, exist_ok=True)
+    # Before the manifest: a folder with a manifest has its tokenizer.
+    model.wordpieces.save(tokenizer_path(folder))
+    manifest.save(folder)
+    return manifest
+
+
+def _clear(folder: Path, overwrite: bool) -> None:
+    """Make room, but never remove what is not vectors of ours."""
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    if strange := [name for name in names if not is_shard_name(name)]:
+        message = f"{folder} holds {strange[0]}, which is not of our making"
+        raise OutputExistsError(f"{message}; choose another --output")
+    if names and not overwrite:
         message = f"{folder} exists already and has no manifest of ours"
         raise OutputExistsError(f"{message}; choose another --output, or pass --overwrite")
-    manifest = VectorManifest(settings, model.config.trained)
-    manifest.save(folder)
-    model.wordpieces.save(tokenizer_path(folder))
-    folder.mkdir(parents=True, exist_ok=True)
-    return manifest
+    for name in names:
+        remove(folder / name)
+    remove(manifest_path(folder))
 
 
 def _differences(old: VectorSettings, new: VectorSettings) -> str:
@@ -165,17 +204,19 @@ def _differences(old: VectorSettings, new: VectorSettings) -> str:
     return "; ".join(f"{name} {getattr(old, name)}, now {getattr(new, name)}" for name in names)
 
 
-def _intact(folder: Path, shard: Shard, digest: str) -> bool:
+def _intact(folder: Path, shard: Shard, digest: str, overwrite: bool) -> bool:
     """Whether a shard of an earlier run can stay; the documents must not have changed."""
     path = folder / shard.file
     if shard.input_sha256 != digest:
-        _refuse_other_documents(path)
+        _refuse_other_documents(path, overwrite)
+        return False
     return path.is_file() and sha256(path) == shard.sha256
 
 
-def _refuse_other_documents(path: Path) -> NoReturn:
-    message = f"{path} was made from other documents than the corpus has now"
-    raise ArtifactError(f"{message}; choose another --output, or pass --overwrite")
+def _refuse_other_documents(path: Path, overwrite: bool) -> None:
+    if not overwrite:
+        message = f"{path} was made from other documents than the corpus has now"
+        raise ArtifactError(f"{message}; choose another --output, or pass --overwrite")
 
 
 def _input_digest(documents: list[Document]) -> str:

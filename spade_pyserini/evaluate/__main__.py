@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from spade_pyserini import cli
+from spade_pyserini.errors import InputError, NoCommonTopicError
 from spade_pyserini.table import text_table
 
 MODULE = "spade_pyserini.evaluate"
@@ -37,7 +38,12 @@ def main(arguments: list[str]) -> None:
     qrels = read_qrels(options.qrels)
     rows = []
     for path in options.run:
-        values = evaluate_run(qrels, read_run(path), measures)
+        try:
+            values = evaluate_run(qrels, read_run(path), measures)
+        except NoCommonTopicError:
+            raise InputError(
+                f"no topic of this run has judgements in {options.qrels}", path
+            ) from None
         rows.append([Path(path).name, *(f"{values[measure]:.4f}" for measure in measures)])
     print(text_table(["run", *map(measure_name, measures)], rows))
     print(f"{len(qrels)} topics with judgements; topics without hits count as 0")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ir_measures
 from ir_measures import AP, RR, Measure, R, nDCG
 
-from spade_pyserini.errors import SpadeError, UsageError
+from spade_pyserini.errors import NoCommonTopicError, UsageError
 from spade_pyserini.evaluate.qrels import Qrels
 from spade_pyserini.records import Ranking
 
@@ -30,7 +30,7 @@ def parse_measures(names: list[str]) -> list[Measure]:
                 measures = parse(name)
             except (ValueError, NameError, KeyError, SyntaxError, TypeError):
                 continue
-            if measures:
+            if measures and all(measure.params.get("cutoff", 1) > 0 for measure in measures):
                 found.extend(measures)
                 break
         else:
@@ -53,12 +53,14 @@ def measure_name(measure: Measure) -> str:
 def evaluate_run(
     qrels: Qrels, run: list[Ranking], measures: list[Measure] | None = None
 ) -> dict[Measure, float]:
-    """The mean of each measure over all topics that have judgements."""
-    per_query = evaluate_queries(qrels, run, measures)
-    return {
-        measure: sum(values.values()) / len(qrels) if qrels else 0.0
-        for measure, values in per_query.items()
-    }
+    """Each measure over all topics that have judgements: its mean, or its sum for counts."""
+    summary = {}
+    for measure, values in evaluate_queries(qrels, run, measures).items():
+        aggregator = measure.aggregator()
+        for value in values.values():
+            aggregator.add(value)
+        summary[measure] = float(aggregator.result())
+    return summary
 
 
 def evaluate_queries(
@@ -67,7 +69,7 @@ def evaluate_queries(
     """Each measure for each topic that has judgements."""
     wanted = list(measures or DEFAULT_MEASURES)
     if not any(ranking.qid in qrels for ranking in run):
-        raise SpadeError("the run and the qrels have no topic in common")
+        raise NoCommonTopicError("the run and the qrels have no topic in common")
     # The order is settled here, so that every provider sees the same one.
     scored = {
         ranking.qid: {hit.docid: -float(rank) for rank, hit in enumerate(ranking.hits)}
@@ -77,6 +79,9 @@ def evaluate_queries(
     values: dict[Measure, dict[str, float]] = {
         measure: dict.fromkeys(qrels, 0.0) for measure in wanted
     }
-    for metric in ir_measures.iter_calc(wanted, qrels, scored):
-        values[metric.measure][metric.query_id] = metric.value
+    try:
+        for metric in ir_measures.iter_calc(wanted, qrels, scored):
+            values[metric.measure][metric.query_id] = metric.value
+    except (ValueError, RuntimeError) as error:
+        raise UsageError(f"a measure cannot be computed here ({error})") from None
     return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from spade_pyserini.corpora import pydoc
@@ -41,10 +42,9 @@ def _read(path: Path, qrels: Qrels) -> None:
             form = "qid 0 docid grade" if columns == 4 else "qid docid grade"
             raise InputError(f"expected `{form}`, found {len(parts)} columns", path, number)
         qid, docid, grade = parts[0], parts[-2], parts[-1]
-        try:
-            value = int(grade)
-        except ValueError:
-            raise InputError(f"the grade {grade!r} is not a whole number", path, number) from None
+        if not re.fullmatch(r"[+-]?\d{1,9}", grade):
+            raise InputError(f"the grade {grade!r} is not a whole number", path, number)
+        value = int(grade)
         judged = qrels.setdefault(qid, {})
         if judged.setdefault(docid, value) != value:
             message = f"topic {qid} has two grades for {docid}"

@@ -20,13 +20,15 @@ def main(arguments: list[str]) -> None:
     add("--corpus", metavar="NAME|PATH", help="with --bm25: as for spade_pyserini.encode")
     add("--corpus-path", metavar="PATH", help="read the corpus called NAME from this place")
     add("--output", metavar="DIR", help="folder for the index (default: index/NAME)")
-    add("--threads", type=cli.positive, default=2, metavar="N", help="indexing threads")
+    add("--threads", type=cli.threads, default=2, metavar="N", help="indexing threads")
     add("--optimize", action="store_true", help="merge all segments into one")
     add("--overwrite", action="store_true", help="replace an existing index")
     options = parser.parse_args(arguments)
     cli.log_to_stderr(options.verbose)
     if options.bm25 == bool(options.input) or options.bm25 != bool(options.corpus):
         raise UsageError("give either --input DIR, or --bm25 --corpus NAME|PATH")
+    if options.corpus_path and not options.corpus:
+        raise UsageError("--corpus-path goes with --bm25 --corpus NAME")
 
     from spade_pyserini.corpora import open_corpus
     from spade_pyserini.index import build_bm25_index, build_impact_index

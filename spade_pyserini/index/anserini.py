@@ -1,7 +1,7 @@
 """Anserini's IndexCollection, run through ``pyserini.index.lucene`` in a process of its own.
 
-It exits with 0 on nearly every failure, so its log is kept and its result is never trusted:
-`spade_pyserini.index.build` counts what Lucene really has.
+It exits with 0 on nearly every failure, so its result is never trusted:
+`spade_pyserini.index.build` counts what Lucene really has, and keeps the log when it differs.
 """
 
 from __future__ import annotations
@@ -9,46 +9,52 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections import deque
 from pathlib import Path
 
 from tqdm import tqdm
 
 from spade_pyserini import java
 from spade_pyserini.errors import JavaError
+from spade_pyserini.pyserini import DIE_WITH_PARENT
 
 PROGRESS = re.compile(r"([\d,]+) documents indexed")
 
 
 def run_index_collection(
-    collection: str, source: Path, index: Path, *options: str, threads: int, total: int
+    collection: str,
+    source: Path,
+    index: Path,
+    *options: str,
+    threads: int,
+    total: int,
+    log: Path,
 ) -> None:
-    """Index the files below ``source``; raise `JavaError` with Anserini's last words if it dies."""
+    """Index the files below ``source``; all that Anserini says goes to ``log``."""
     command = [
         *(sys.executable, "-m", "spade_pyserini.pyserini", "index.lucene"),
         *("--collection", collection, "--input", str(source), "--index", str(index)),
         *("--generator", "DefaultLuceneDocumentGenerator", "--threads", str(threads), *options),
     ]
-    last: deque[str] = deque(maxlen=8)
     with (
+        log.open("w") as kept,
         subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            env=java.environment(),
+            env={**java.environment(), DIE_WITH_PARENT: "1"},
         ) as process,
         tqdm(desc="indexing", unit=" documents", total=total, disable=None) as bar,
     ):
         assert process.stdout is not None
         try:
             for line in process.stdout:
-                last.append(line.rstrip())
+                kept.write(line)
                 if found := PROGRESS.search(line):
                     bar.update(int(found[1].replace(",", "")) - bar.n)
         except BaseException:
             process.kill()
             raise
     if process.returncode != 0:
-        raise JavaError(f"Anserini failed with exit code {process.returncode}: " + " | ".join(last))
+        raise JavaError(f"Anserini failed with exit code {process.returncode}; its log is {log}")

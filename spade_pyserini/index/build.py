@@ -9,14 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from spade_pyserini import java, vectors
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError
-from spade_pyserini.files import atomic_write, beside, folder_bytes, refuse_existing, remove, sha256
+from spade_pyserini.files import atomic_write, beside, folder_bytes, lock, remove, sha256
 from spade_pyserini.index.anserini import run_index_collection
 from spade_pyserini.index.manifest import (
     IndexManifest,
@@ -28,6 +30,8 @@ from spade_pyserini.index.manifest import (
 from spade_pyserini.wordpiece import WordPieces
 
 logger = logging.getLogger(__name__)
+JAVA_BLANKS = "".join(map(chr, range(33)))  # what Java trims: Anserini skips what is left empty
+LUCENE_FILE = re.compile(r"segments_\w+|write\.lock|_\w+\.\w+")
 
 
 def build_impact_index(
@@ -44,6 +48,7 @@ def build_impact_index(
     afterwards: documents, postings and the sum of impacts. Anything else leaves no index.
     """
     source, output = Path(source), Path(output)
+    java.find_java()
     encoded = vectors.verify(source)
     wordpieces = WordPieces.load(vectors.tokenizer_path(source))
     if wordpieces.fingerprint != encoded.settings.tokenizer_fingerprint:
@@ -72,12 +77,14 @@ def build_impact_index(
             *options,
             threads=threads,
             total=manifest.documents,
+            log=log_path(output),
         )
         _compare(unfinished, manifest)
         wordpieces.save(tokenizer_path(output))
         return manifest
 
-    return _build(output, manifest, build, overwrite)
+    with lock(output):
+        return _build(output, manifest, build, overwrite)
 
 
 def build_bm25_index(
@@ -90,9 +97,8 @@ def build_bm25_index(
 ) -> IndexManifest:
     """Have Anserini build an ordinary index of the same documents, for comparison."""
     output = Path(output)
-    texts = beside(output, "bm25-input")
-    remove(texts)
-    try:
+    java.find_java()
+    with lock(output), _temporary(beside(output, "bm25-input")) as texts:
         documents, empty, digest = _write_texts(corpus, texts / "docs.jsonl")
         manifest = IndexManifest(
             kind="bm25",
@@ -111,14 +117,27 @@ def build_bm25_index(
         def build(unfinished: Path) -> IndexManifest:
             options = ["--optimize"] if optimize else []
             run_index_collection(
-                "JsonCollection", texts, unfinished, *options, threads=threads, total=documents
+                "JsonCollection",
+                texts,
+                unfinished,
+                *options,
+                threads=threads,
+                total=documents,
+                log=log_path(output),
             )
             counts = _compare(unfinished, manifest)
             return replace(manifest, postings=counts.postings, impacts=counts.impacts)
 
         return _build(output, manifest, build, overwrite)
+
+
+@contextmanager
+def _temporary(folder: Path) -> Iterator[Path]:
+    remove(folder)
+    try:
+        yield folder
     finally:
-        remove(texts)
+        remove(folder)
 
 
 def _write_texts(corpus: Corpus, path: Path) -> tuple[int, int, str]:
@@ -128,7 +147,7 @@ def _write_texts(corpus: Corpus, path: Path) -> tuple[int, int, str]:
     with atomic_write(path, temporary=beside(path.parent, "tmp")) as stream:
         for document in corpus:
             documents += 1
-            empty += not document.contents
+            empty += not document.contents.strip(JAVA_BLANKS)
             line = json.dumps({"id": document.docid, "contents": document.contents}).encode()
             digest.update(line)
             stream.write(line + b"\n")
@@ -144,16 +163,18 @@ def _build(
     overwrite: bool,
 ) -> IndexManifest:
     """Run ``build`` on a folder beside ``output`` and put the result in place."""
-    if output.exists() and manifest_path(output).exists() and not overwrite:
+    if manifest_path(output).exists() and output.exists() and not overwrite:
         found = IndexManifest.load(output)
-        if (found.source_sha256, found.optimized) == (expected.source_sha256, expected.optimized):
+        if (found.source_sha256, found.optimized) != (expected.source_sha256, expected.optimized):
+            raise OutputExistsError(f"{output} was built from something else; pass --overwrite")
+        if _is_whole(output, found):
             logger.info("%s: already built from the same input", output)
             return found
-        raise OutputExistsError(f"{output} was built from something else; pass --overwrite")
-    refuse_existing(output, overwrite)
+        logger.warning("%s is damaged: it is built again", output)
+    elif output.exists():
+        _check_ours(output, overwrite)
     unfinished = beside(output, "building")
     remove(unfinished)
-    output.parent.mkdir(parents=True, exist_ok=True)
     try:
         manifest = build(unfinished)
         remove(output)
@@ -161,6 +182,7 @@ def _build(
         unfinished.replace(output)
     finally:
         remove(unfinished)
+    remove(log_path(output))
     size = folder_bytes(output) / 1e6
     logger.info("%s: %d documents, %.1f MB", output, manifest.documents, size)
     if manifest.empty_documents:
@@ -168,10 +190,33 @@ def _build(
     return manifest
 
 
+def log_path(output: Path) -> Path:
+    """Where Anserini's log is kept while the index is built, and when that fails."""
+    return beside(output, "log")
+
+
+def _check_ours(output: Path, overwrite: bool) -> None:
+    """Refuse to replace anything that is no Lucene index, and an index unless ``overwrite``."""
+    if not output.is_dir():
+        raise OutputExistsError(f"{output} is a file; choose another --output")
+    for path in output.iterdir():
+        if not LUCENE_FILE.fullmatch(path.name):
+            message = f"{output} holds {path.name}, which is not of an index"
+            raise OutputExistsError(f"{message}; choose another --output")
+    if not overwrite:
+        raise OutputExistsError(f"{output} exists already; pass --overwrite to replace it")
+
+
+def _is_whole(index: Path, manifest: IndexManifest) -> bool:
+    try:
+        _compare(index, manifest)
+    except ArtifactError:
+        return False
+    return True
+
+
 def _compare(index: Path, manifest: IndexManifest) -> LuceneCounts:
     """Raise `ArtifactError` unless Lucene has what was handed to Anserini."""
-    if not any(index.glob("segments_*")):
-        raise ArtifactError("Anserini left no index")
     counts = lucene_counts(index)
     wanted = {"documents": manifest.documents}
     if manifest.kind == "impact":
@@ -179,5 +224,5 @@ def _compare(index: Path, manifest: IndexManifest) -> LuceneCounts:
     for name, number in wanted.items():
         if getattr(counts, name) != number:
             message = f"the index has {getattr(counts, name)} {name}, the input has {number}"
-            raise ArtifactError(f"{message}; no index was written")
+            raise ArtifactError(f"{message}; no index was written, Anserini's log is beside it")
     return counts

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini import java
-from spade_pyserini.errors import ArtifactError, InputError
-from spade_pyserini.files import beside, read_json_object, write_json
+from spade_pyserini.errors import ArtifactError
+from spade_pyserini.files import beside, read_sealed, write_sealed
 from spade_pyserini.wordpiece import WordPieces
 
 FORMAT = "spade_pyserini.index/1"
@@ -45,7 +45,7 @@ class IndexManifest:
 
     def save(self, folder: Path) -> None:
         """Write the manifest beside ``folder``."""
-        write_json(manifest_path(folder), {"format": FORMAT, **asdict(self)})
+        write_sealed(manifest_path(folder), {"format": FORMAT, **asdict(self)})
 
     @classmethod
     def load(cls, folder: Path) -> IndexManifest:
@@ -58,13 +58,8 @@ class IndexManifest:
                 f"{folder} has no manifest ({path.name} beside it): the index was made by another "
                 "tool, or not finished; build it with spade_pyserini.index"
             )
-        values = read_json_object(path.read_text(encoding="utf-8"), path)
-        if values.get("format") != FORMAT:
-            raise InputError(f"format {values.get('format')!r} is not {FORMAT!r}", path)
-        try:
-            return cls(**{part.name: values[part.name] for part in fields(cls)})
-        except KeyError as error:
-            raise ArtifactError(f"{path}: the manifest was edited or damaged ({error})") from None
+        values = read_sealed(path, FORMAT)
+        return cls(**{part.name: values[part.name] for part in fields(cls)})
 
 
 def manifest_path(folder: Path) -> Path:
@@ -81,6 +76,8 @@ def index_tokenizer(folder: Path, tokenizer: Path | None = None) -> WordPieces:
     if manifest.kind != "impact":
         raise ArtifactError(f"{folder} is a {manifest.kind} index, it has no WordPieces")
     source = tokenizer or tokenizer_path(folder)
+    if not source.exists():
+        raise ArtifactError(f"{folder}: {source} is missing; build the index again")
     wordpieces = WordPieces.load(source)
     if wordpieces.fingerprint != manifest.tokenizer_fingerprint:
         raise ArtifactError(
@@ -91,15 +88,25 @@ def index_tokenizer(folder: Path, tokenizer: Path | None = None) -> WordPieces:
 
 
 def lucene_counts(folder: Path) -> LuceneCounts:
-    """Open the index with Lucene and count."""
+    """Open the index with Lucene and count; `ArtifactError` where Lucene cannot."""
     directory = java.java_class("org.apache.lucene.store.FSDirectory").open(
         java.java_class("java.nio.file.Paths").get(str(folder))
     )
-    reader = java.java_class("org.apache.lucene.index.DirectoryReader").open(directory)
+    try:
+        reader = java.java_class("org.apache.lucene.index.DirectoryReader").open(directory)
+    except Exception as error:  # jnius.JavaException, which is only there once the JVM is
+        raise ArtifactError(cannot_open(folder, error)) from None
+    finally:
+        directory.close()
     try:
         return LuceneCounts(
             reader.numDocs(), reader.getSumDocFreq(FIELD), reader.getSumTotalTermFreq(FIELD)
         )
     finally:
         reader.close()
-        directory.close()
+
+
+def cannot_open(folder: Path, error: Exception) -> str:
+    """What to tell when Lucene refuses an index."""
+    reason = str(error).splitlines()[0][:200]
+    return f"{folder}: Lucene cannot open this index; build it again with --overwrite ({reason})"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 from spade_pyserini.errors import InputError, NotFoundError, UsageError
-from spade_pyserini.files import read_json_object, write_json
+from spade_pyserini.files import read_json_file, write_json
 
 FILE = "config.json"
 MODEL_TYPE = "spade"
@@ -64,14 +64,20 @@ class SpadeConfig:
         path = folder / FILE
         if not path.is_file():
             raise NotFoundError(f"{path}: no such file; a model folder has one")
-        values = read_json_object(path.read_text(encoding="utf-8"), path)
+        values = read_json_file(path)
         if values.get("model_type") != MODEL_TYPE:
             found = json.dumps(values.get("model_type"))
             raise InputError(f"a SpaDE model was expected, model_type is {found}", path)
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
             raise InputError(f"unknown settings {', '.join(unknown)}", path)
+        for name, hint in get_type_hints(cls).items():
+            kinds = tuple(get_origin(kind) or kind for kind in get_args(hint)) or (hint,)
+            allowed = (*kinds, int) if float in kinds else kinds
+            value = values.get(name, getattr(cls, name))
+            if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in kinds):
+                raise InputError(f"{name} is {value!r}, which is not of the right kind", path)
         try:
             return cls(**values)
-        except (UsageError, TypeError) as error:
+        except UsageError as error:
             raise InputError(str(error), path) from None

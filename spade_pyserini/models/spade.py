@@ -93,10 +93,13 @@ class SpadeModel(nn.Module):
             return cls.from_backbone("minilm")
         folder = model_folder(name)
         config = SpadeConfig.load(folder)
-        if not config.backbone:
-            raise InputError("the backbone's configuration is missing", folder / "config.json")
         wordpieces = WordPieces.load(folder)
-        model = cls._build(config, Backbone(empty_backbone(config.backbone), wordpieces))
+        try:
+            model = cls._build(config, Backbone(empty_backbone(config.backbone or {}), wordpieces))
+            model.check_length()
+        except (UsageError, KeyError, ValueError, TypeError, RuntimeError) as error:
+            message = f"not the configuration of a model that can be built ({error})"
+            raise InputError(message, folder / "config.json") from None
         path = folder / WEIGHTS
         try:
             missing, unexpected = load_model(model, path)
@@ -134,6 +137,10 @@ class SpadeModel(nn.Module):
         """Change settings that need no other weights: alpha, k, max_length, scale."""
         self.config = replace(self.config, **changes)
         self.expansion.k = self.config.k
+        self.check_length()
+
+    def check_length(self) -> None:
+        """Raise `UsageError` where ``max_length`` is more than the backbone can read."""
         positions = (self.config.backbone or {}).get("max_position_embeddings", math.inf)
         if self.config.max_length > positions:
             message = f"max_length is {self.config.max_length}, the backbone reads {positions}"
@@ -158,7 +165,11 @@ class SpadeModel(nn.Module):
 
     @torch.inference_mode()
     def weigh(self, batch: list[list[int]]) -> Tensor:
-        """Float vectors [batch, |V|] of documents given as WordPiece ids."""
+        """Float vectors [batch, |V|] of documents given as WordPiece ids.
+
+        A document without a single known WordPiece is empty: what the expansion encoder makes of
+        [CLS] and [SEP] alone says nothing about it.
+        """
         device = self.kept.device
         input_ids = torch.zeros(len(batch), max(map(len, batch)), dtype=torch.long)
         mask = torch.zeros_like(input_ids)
@@ -168,6 +179,9 @@ class SpadeModel(nn.Module):
         weights = self.aggregate(*self(input_ids.to(device), mask.to(device)))
         if not torch.isfinite(weights).all():
             raise ArtifactError("the model gave NaN or infinite weights; it cannot be used")
+        special = self.wordpieces.special_ids
+        empty = [place for place, ids in enumerate(batch) if special.issuperset(ids)]
+        weights[empty] = 0
         return weights
 
     def impacts(self, weights: Tensor, scale: float) -> list[dict[str, int]]:

@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> None:
     add("--corpus", metavar="NAME|PATH", help="with --query: show the titles of this corpus")
     add("--output", metavar="FILE", help="the run (default: runs/run.INDEX.TOPICS.txt)")
     add("--hits", type=cli.positive, metavar="N", help="hits per topic (default: 1000, query: 10)")
-    add("--threads", type=cli.positive, default=1, metavar="N", help="search threads")
+    add("--threads", type=cli.threads, default=1, metavar="N", help="search threads")
     add("--batch-size", type=cli.positive, default=64, metavar="N", help="topics per Java call")
     add("--tokenizer", metavar="PATH", help="tokenizer.json or model folder (default: the index's)")
     add("--k1", type=float, default=0.9, help="BM25's k1, for a BM25 index")
@@ -47,6 +47,11 @@ def main(arguments: list[str]) -> None:
     cli.log_to_stderr(options.verbose)
     if bool(options.topics) == bool(options.query):
         raise UsageError("give either --topics NAME|FILE or --query TEXT")
+    for_runs = ("output", "remove_query", "max_passage", "overwrite")
+    if options.query and any(getattr(options, name) for name in for_runs):
+        raise UsageError("--query prints its hits: flags about runs go with --topics")
+    if options.topics and options.corpus:
+        raise UsageError("--corpus shows titles for --query only")
     _query(options) if options.query else _topics(options)
 
 
@@ -54,9 +59,10 @@ def _topics(options: argparse.Namespace) -> None:
     from spade_pyserini.files import refuse_existing
     from spade_pyserini.search import open_searcher, search_topics, write_run
     from spade_pyserini.topics import read_topics
+    from spade_pyserini.topics.read import topics_name
 
     topics = read_topics(options.topics)
-    name = file_name(Path(options.topics).name.split(".")[0])
+    name = file_name(topics_name(options.topics))
     index = Path(options.index).resolve().name
     output = Path(options.output or Path("runs", f"run.{index}.{name}.txt"))
     refuse_existing(output, options.overwrite)

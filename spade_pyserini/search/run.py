@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from spade_pyserini.cli import progress
-from spade_pyserini.errors import InputError
+from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.files import atomic_write, read_lines, refuse_existing
 from spade_pyserini.records import Hit, Ranking, Topic
 from spade_pyserini.search.searcher import Bm25Searcher, ImpactSearcher
@@ -34,6 +34,8 @@ def search_topics(
     The options are Pyserini's: ``remove_query`` drops the document whose id is the topic's (as
     ArguAna needs), ``max_passage`` ranks each document by its best passage ``doc#0``.
     """
+    if not max_passage_delimiter:
+        raise UsageError("the delimiter between document and passage is empty")
     starts = range(0, len(topics), batch_size)
     with progress(topics, "searching", "topics", len(topics)) as bar:
         for start in starts:
@@ -59,10 +61,10 @@ def best_passages(hits: list[Hit], delimiter: str = "#") -> list[Hit]:
 
 
 def strictly_falling(scores: Iterable[float]) -> Iterator[float]:
-    """Lower tied scores just enough that each is below the one before it.
+    """Lower scores just enough that each is at least `STEP` below the one before it.
 
     trec_eval keeps scores as 32-bit floats and orders ties by docid, other scorers by rank: with
-    no ties left they all see the same order. A score without a tie above it stays as it is.
+    no ties left they all see the same order.
     """
     previous = np.float32(np.inf)
     for score in scores:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -9,7 +10,7 @@ from typing import Any, Self
 
 from spade_pyserini import java
 from spade_pyserini.errors import ArtifactError, UsageError
-from spade_pyserini.index.manifest import FIELD, IndexManifest, index_tokenizer
+from spade_pyserini.index.manifest import FIELD, IndexManifest, cannot_open, index_tokenizer
 from spade_pyserini.records import Hit, Ranking, Topic
 
 MOST_HITS = 1_000_000
@@ -26,12 +27,14 @@ class _Searcher:
         self.manifest = IndexManifest.load(self.index)
         if self.manifest.kind != self.kind:
             raise ArtifactError(f"{index} is a {self.manifest.kind} index, not {self.kind}")
+        searcher = java.java_class(self.java_name)
+        # A query may have any number of terms; Lucene's own limit is 1,024.
+        java.java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
         try:
-            self._searcher = java.java_class(self.java_name)(str(self.index))
+            self._searcher = searcher(str(self.index))
             documents = self._searcher.get_total_num_docs()
         except Exception as error:  # jnius.JavaException, which is only there once the JVM is
-            reason = str(error).splitlines()[0]
-            raise ArtifactError(f"{index}: Lucene cannot open this index ({reason})") from None
+            raise ArtifactError(cannot_open(self.index, error)) from None
         if documents != self.manifest.documents:
             message = f"{index}: {documents} documents, its manifest says"
             raise ArtifactError(f"{message} {self.manifest.documents}; build the index again")
@@ -48,6 +51,7 @@ class _Searcher:
         queries = java.java_class("java.util.ArrayList")()
         qids = java.java_class("java.util.ArrayList")()
         for topic in topics:
+            check_text(topic.text)
             queries.add(self._query(topic.text))
             qids.add(topic.qid)
         # A heap of k is allocated for every query, so ask for no more than there are.
@@ -133,6 +137,8 @@ class Bm25Searcher(_Searcher):
     java_name = "io.anserini.search.SimpleSearcher"
 
     def __init__(self, index: str | Path, k1: float = 0.9, b: float = 0.4) -> None:
+        if not (0 <= k1 < math.inf and 0 <= b <= 1):
+            raise UsageError(f"BM25 takes k1 of 0 or more and b from 0 to 1, not {k1} and {b}")
         super().__init__(index)
         self._searcher.set_bm25(k1, b)
 
@@ -140,10 +146,20 @@ class Bm25Searcher(_Searcher):
         return java.java_class("java.lang.String")(text)
 
 
+def check_text(text: str) -> None:
+    """Java takes no half of a surrogate pair, which a command line can bring along."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"the query {text!r} is not valid Unicode") from None
+
+
 def open_searcher(
     index: str | Path, tokenizer: str | Path | None = None, k1: float = 0.9, b: float = 0.4
 ) -> ImpactSearcher | Bm25Searcher:
     """The searcher for the kind of index that is there, by its manifest."""
     if IndexManifest.load(Path(index)).kind == Bm25Searcher.kind:
+        if tokenizer:
+            raise UsageError(f"{index} is a BM25 index, it takes no tokenizer")
         return Bm25Searcher(index, k1, b)
     return ImpactSearcher(index, tokenizer)

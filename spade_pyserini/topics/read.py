@@ -16,7 +16,7 @@ from pathlib import Path
 
 from spade_pyserini.corpora import pydoc
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.files import read_json_object, read_lines
+from spade_pyserini.files import read_json_file, read_json_object, read_lines
 from spade_pyserini.records import Topic
 
 NAMES = {
@@ -39,6 +39,9 @@ def read_topics(name: str | Path) -> list[Topic]:
         for line, topic in _reader(path)(path):
             if not topic.qid or topic.qid.split() != [topic.qid] or not topic.qid.isprintable():
                 raise InputError(f"the topic id {topic.qid!r} is not one word", path, line)
+            if not topic.text.isascii() and not _is_unicode(topic.text):
+                message = "the text holds half of a surrogate pair (\\ud800 to \\udfff); repair it"
+                raise InputError(message, path, line)
             if topic.qid in topics:
                 message = f"the topic id {topic.qid!r} was used before; ids must be unique"
                 raise InputError(message, path, line)
@@ -48,7 +51,23 @@ def read_topics(name: str | Path) -> list[Topic]:
     return list(topics.values())
 
 
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 Reader = Callable[[Path], Iterator[tuple[int, Topic]]]
+
+
+def topics_name(name: str | Path) -> str:
+    """``dir/topics.dl19-passage.tsv.gz`` is called ``dl19-passage`` in the name of a run."""
+    plain = Path(name).name
+    for suffix in (".gz", ".tsv", ".txt", ".jsonl", ".json", ".trec"):
+        plain = plain.removesuffix(suffix)
+    return plain.removeprefix("topics.")
 
 
 def _reader(path: Path) -> Reader:
@@ -90,8 +109,7 @@ def _read_jsonl(path: Path) -> Iterator[tuple[int, Topic]]:
 
 
 def _read_json(path: Path) -> Iterator[tuple[int, Topic]]:
-    whole = "\n".join(line for _, line in read_lines(path))
-    for number, (qid, fields) in enumerate(read_json_object(whole, path).items(), start=1):
+    for number, (qid, fields) in enumerate(read_json_file(path).items(), start=1):
         text = fields.get("title") if isinstance(fields, dict) else None
         if not isinstance(text, str):
             raise InputError(f"topic {qid!r} has no `title`", path)
@@ -101,8 +119,10 @@ def _read_json(path: Path) -> Iterator[tuple[int, Topic]]:
 def _read_trec(path: Path) -> Iterator[tuple[int, Topic]]:
     """TREC's own: tags need not be closed, the title ends where the next tag begins."""
     whole = "\n".join(line for _, line in read_lines(path))
-    for top in re.finditer(r"<top>(.*?)</top>", whole, flags=re.DOTALL):
+    for top in re.finditer(r"<top>(.*?)(</top>|(?=<top>)|\Z)", whole, flags=re.DOTALL):
         line = whole.count("\n", 0, top.start()) + 1
+        if not top[2]:
+            raise InputError("this <top> has no </top>", path, line)
         qid = re.search(r"<num>\s*(?:Number:)?\s*([^\s<]+)", top[1])
         title = re.search(r"<title>\s*(?:Topic:)?([^<]*)", top[1])
         if not qid or not title:
