@@ -16,12 +16,11 @@ import torch
 from spade_pyserini import (
     SpadeConfig,
     SpadeModel,
-    encode,
     encode_corpus,
     open_corpus,
     read_vectors,
 )
-from spade_pyserini.encode.corpus import _batches
+from spade_pyserini.encode.shard import ShardEncoder, batches
 from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError
 from spade_pyserini.files import lock
 from spade_pyserini.vectors import VectorManifest, verify
@@ -62,7 +61,7 @@ def test_the_manifest_tells_all(tiny_vectors: Path, tiny_model: SpadeModel) -> N
 
 def test_batches_hold_every_document_once_within_the_budget() -> None:
     ids = [[0] * length for length in (5, 3, 9, 1, 30, 3, 3)]
-    found = list(_batches(ids, 12))
+    found = list(batches(ids, 12))
     assert sorted(place for _, places in found for place in places) == list(range(7))
     for batch, _ in found:
         assert len(batch) == 1 or len(batch) * max(map(len, batch)) <= 12
@@ -304,9 +303,9 @@ def test_a_repair_that_is_killed_forgets_no_later_shard(
     def killed(*_: object) -> None:
         raise SystemExit
 
-    real = encode.corpus._ShardEncoder.write
+    real = ShardEncoder.write
     monkeypatch.setattr(
-        encode.corpus._ShardEncoder,
+        ShardEncoder,
         "write",
         lambda self, *rest: real(self, *rest) if rest[1] == 1 else killed(),
     )
