@@ -12,6 +12,7 @@ the road from documents to a scored run:
   evaluate   runs against relevance judgements
 
 beside it:
+  train      the dual encoder, by a recipe
   demo       the whole road on the built-in corpus, with BM25 next to it
   topics     topics as WordPieces, for plain Pyserini
   pyserini   any Pyserini module, on the Java that is found

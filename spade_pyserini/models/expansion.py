@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
@@ -45,33 +47,54 @@ class TermExpansionEncoder(nn.Module):
         """Fresh head."""
         self.head.initialise()
 
-    def forward(self, hidden: Tensor, attended: Tensor, allowed: Tensor) -> Tensor:
-        """Pool the k best terms of every token into a vector over the vocabulary.
+    def forward(
+        self, hidden: Tensor, attended: Tensor, allowed: Tensor, top_k: bool = True
+    ) -> Tensor:
+        """Pool the k best terms of every token, or all of them, into a vector over the vocabulary.
 
         hidden [batch, length, m]; attended [batch, length], True for all but padding; allowed
         [|V|], True for the terms that may appear at all. Returns [batch, |V|].
 
-        The logits are computed for `BLOCK` terms at a time and the k best of the blocks merged:
-        batch x length x |V| never exists, and a block stays in the processor's cache.
+        The logits are computed for `BLOCK` terms at a time: batch x length x |V| never exists,
+        and a block stays in the processor's cache.
         """
-        batch, length, width = hidden.shape
+        rows = self.head(hidden)
+        blocks = self._blocks(rows.flatten(0, 1), allowed)
+        if not top_k:
+            pooled = [_pool(logits.view(*attended.shape, -1), attended) for _, logits in blocks]
+            return torch.cat(pooled, dim=1)
         k = min(self.k, int(allowed.sum()))
-        rows = self.head(hidden).reshape(-1, width)
+        values, indices = _best(blocks, k)  # Eq. 8
+        values = values.relu() * attended.reshape(-1, 1)  # Eq. 7: ReLU and top-k commute
+        vector: Tensor = rows.new_zeros(len(attended), len(allowed))
+        values, indices = values.view(len(attended), -1), indices.view(len(attended), -1)
+        return vector.scatter_reduce(1, indices, values, reduce="amax")  # Eq. 9
+
+    def _blocks(self, rows: Tensor, allowed: Tensor) -> Iterator[tuple[int, Tensor]]:
+        """(first term, logits [tokens, `BLOCK`]) for all blocks of the vocabulary."""
         embeddings = self.backbone.get_input_embeddings().get_parameter("weight")
         bias = self.head.bias.masked_fill(~allowed, float("-inf"))
         # One buffer for all blocks: fresh memory for each would cost as much as the product.
         buffer = None if torch.is_grad_enabled() else rows.new_empty(len(rows) * BLOCK)
-        candidates = []
         for start in range(0, len(bias), BLOCK):
             part = slice(start, min(start + BLOCK, len(bias)))
             size = part.stop - start
             out = None if buffer is None else buffer[: len(rows) * size].view(len(rows), size)
-            logits = torch.addmm(bias[part], rows, embeddings[part].T, out=out)
-            best = logits.topk(min(k, size), sorted=False)
-            candidates.append((best.values, best.indices + start))
-        values, places = torch.cat([block for block, _ in candidates], dim=1).topk(k)  # Eq. 8
-        indices = torch.cat([block for _, block in candidates], dim=1).gather(1, places)
-        values = values.relu() * attended.reshape(-1, 1)  # Eq. 7: ReLU and top-k commute
-        vector: Tensor = rows.new_zeros(batch, len(allowed))
-        values, indices = values.reshape(batch, length * k), indices.reshape(batch, length * k)
-        return vector.scatter_reduce(1, indices, values, reduce="amax")  # Eq. 9
+            yield start, torch.addmm(bias[part], rows, embeddings[part].T, out=out)
+
+
+def _best(blocks: Iterable[tuple[int, Tensor]], k: int) -> tuple[Tensor, Tensor]:
+    """The k best terms of each token over all blocks: values and indices, [tokens, k] each."""
+    values, indices = [], []
+    for start, logits in blocks:
+        best = logits.topk(min(k, logits.shape[1]), sorted=False)
+        values.append(best.values)
+        indices.append(best.indices + start)
+    kept, places = torch.cat(values, dim=1).topk(k)
+    return kept, torch.cat(indices, dim=1).gather(1, places)
+
+
+def _pool(logits: Tensor, attended: Tensor) -> Tensor:
+    """Eq. 7 and 9 without Eq. 8: [batch, length, terms] to [batch, terms]."""
+    # max and not amax: for its gradient it keeps the winners' places, not all logits.
+    return logits.masked_fill(~attended[:, :, None], float("-inf")).max(dim=1).values.relu()

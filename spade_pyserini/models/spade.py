@@ -150,14 +150,33 @@ class SpadeModel(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
         """The two vectors of each document, weighting and expansion, [batch, |V|] each."""
-        attended = attention_mask.bool()
-        is_term = attended & self.kept[input_ids]
         hidden = _hidden(self.weighting.backbone, input_ids, attention_mask)
-        weighting = self.weighting(hidden, input_ids, is_term)
-        if not self.config.shared_backbone:
+        weighting = self.weighting_vectors(input_ids, attention_mask, hidden)
+        shared = hidden if self.config.shared_backbone else None
+        return weighting, self.expansion_vectors(input_ids, attention_mask, shared)
+
+    def weighting_vectors(
+        self, input_ids: Tensor, attention_mask: Tensor, hidden: Tensor | None = None
+    ) -> Tensor:
+        """The weighting encoder's vectors alone, [batch, |V|]."""
+        if hidden is None:
+            hidden = _hidden(self.weighting.backbone, input_ids, attention_mask)
+        is_term = attention_mask.bool() & self.kept[input_ids]
+        vectors: Tensor = self.weighting(hidden, input_ids, is_term)
+        return vectors
+
+    def expansion_vectors(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        hidden: Tensor | None = None,
+        top_k: bool = True,
+    ) -> Tensor:
+        """The expansion encoder's vectors alone, [batch, |V|]; warm-up keeps more than k terms."""
+        if hidden is None:
             hidden = _hidden(self.expansion.backbone, input_ids, attention_mask)
-        expansion = self.expansion(hidden, attended, self.kept)
-        return weighting, expansion
+        vectors: Tensor = self.expansion(hidden, attention_mask.bool(), self.kept, top_k)
+        return vectors
 
     def aggregate(self, weighting: Tensor, expansion: Tensor) -> Tensor:
         """Eq. 10: the weighted sum of both vectors."""
@@ -170,13 +189,7 @@ class SpadeModel(nn.Module):
         A document without a single known WordPiece is empty: what the expansion encoder makes of
         [CLS] and [SEP] alone says nothing about it.
         """
-        device = self.kept.device
-        input_ids = torch.zeros(len(batch), max(map(len, batch)), dtype=torch.long)
-        mask = torch.zeros_like(input_ids)
-        for row, ids in enumerate(batch):
-            input_ids[row, : len(ids)] = torch.tensor(ids)
-            mask[row, : len(ids)] = 1
-        weights = self.aggregate(*self(input_ids.to(device), mask.to(device)))
+        weights = self.aggregate(*self(*padded(batch, self.kept.device)))
         if not torch.isfinite(weights).all():
             raise ArtifactError("the model gave NaN or infinite weights; it cannot be used")
         special = self.wordpieces.special_ids
@@ -203,6 +216,16 @@ class SpadeModel(nn.Module):
         if scale is None and parts:
             scale = calibrate(max(part.max().item() for part in parts), self.config.bits)
         return [vector for part in parts for vector in self.impacts(part, scale or 1.0)]
+
+
+def padded(batch: list[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """WordPiece ids as a tensor and its attention mask, [batch, length] each."""
+    input_ids = torch.zeros(len(batch), max(map(len, batch)), dtype=torch.long)
+    mask = torch.zeros_like(input_ids)
+    for row, ids in enumerate(batch):
+        input_ids[row, : len(ids)] = torch.tensor(ids)
+        mask[row, : len(ids)] = 1
+    return input_ids.to(device), mask.to(device)
 
 
 def _hidden(backbone: nn.Module, input_ids: Tensor, attention_mask: Tensor) -> Tensor:

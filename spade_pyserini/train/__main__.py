@@ -1,0 +1,29 @@
+"""``python -m spade_pyserini.train``: a recipe to a model folder."""
+
+from __future__ import annotations
+
+from spade_pyserini import cli
+
+MODULE = "spade_pyserini.train"
+EXAMPLE = """python -m spade_pyserini.train --recipe mini --set corpus=my-corpus/ \\
+      --set queries=queries.tsv --set qrels=qrels.txt --output my-model"""
+
+
+def main(arguments: list[str]) -> None:
+    parser = cli.parser(MODULE, "Train the dual encoder by a recipe.", EXAMPLE)
+    add = parser.add_argument
+    add("--recipe", required=True, metavar="NAME|FILE", help="paper, mini, smoke, or a .toml file")
+    add("--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting; repeat")
+    add("--output", required=True, metavar="DIR", help="folder of the run; the model is DIR/best")
+    add("--resume", action="store_true", help="go on after the last checkpoint in DIR")
+    options = parser.parse_args(arguments)
+    cli.log_to_stderr(options.verbose)
+
+    from spade_pyserini.train import load_recipe, train
+
+    recipe = load_recipe(options.recipe).with_settings(options.set)
+    print(train(recipe, options.output, resume=options.resume))
+
+
+if __name__ == "__main__":
+    cli.run(main)

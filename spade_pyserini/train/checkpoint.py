@@ -1,0 +1,76 @@
+"""Checkpoints: everything a killed run needs to end with the same weights, and no pickle.
+
+::
+
+    RUN/checkpoint/state.json             step, position in the data, queues, best figures
+    RUN/checkpoint/tensors.safetensors    weights, both optimisers, document frequencies, random
+
+A checkpoint is written beside the last one and takes its place by renaming.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from spade_pyserini.errors import ArtifactError
+from spade_pyserini.files import read_sealed, remove, write_sealed
+
+FORMAT = "spade_pyserini.checkpoint/1"
+NAME = "checkpoint"
+
+
+def save_checkpoint(run: Path, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+    """Write the run's checkpoint; the one before stays until this one is whole."""
+    fresh, old = run / f"{NAME}.new", run / f"{NAME}.old"
+    remove(fresh)
+    fresh.mkdir(parents=True)
+    copies = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+    save_file(copies, fresh / "tensors.safetensors")
+    write_sealed(fresh / "state.json", {"format": FORMAT, **state})
+    remove(old)
+    if (run / NAME).exists():
+        (run / NAME).rename(old)
+    fresh.rename(run / NAME)
+    remove(old)
+
+
+def load_checkpoint(run: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
+    """The newest whole checkpoint of a run, or None where there is none yet."""
+    # Killed between the two renames, only the old one is there.
+    folder = next((run / name for name in (NAME, f"{NAME}.old") if (run / name).is_dir()), None)
+    if folder is None:
+        return None
+    state = read_sealed(folder / "state.json", FORMAT)
+    try:
+        return state, load_file(folder / "tensors.safetensors")
+    except (SafetensorError, OSError) as error:
+        raise ArtifactError(f"{folder}: the checkpoint is damaged ({error})") from None
+
+
+def optimiser_tensors(optimiser: torch.optim.Optimizer, prefix: str) -> dict[str, Tensor]:
+    """Adam's moments and steps by name, for `save_checkpoint`."""
+    return {
+        f"{prefix}.{number}.{name}": value
+        for number, moments in optimiser.state_dict()["state"].items()
+        for name, value in moments.items()
+    }
+
+
+def load_optimiser(
+    optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor], prefix: str
+) -> None:
+    """Undo `optimiser_tensors`."""
+    states: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        if key.startswith(f"{prefix}."):
+            number, name = key.removeprefix(f"{prefix}.").split(".")
+            states.setdefault(int(number), {})[name] = value
+    optimiser.load_state_dict(
+        {"state": states, "param_groups": optimiser.state_dict()["param_groups"]}
+    )
