@@ -161,6 +161,30 @@ def test_fresh_heads_follow_the_seed(tiny_backbone: Path) -> None:
     assert prints[0] == prints[1] != prints[2]
 
 
+def test_a_masked_lm_head_is_taken_from_the_backbone(tiny_backbone: Path, tmp_path: Path) -> None:
+    """The logits of our expansion encoder are those of transformers' own masked-LM model."""
+    from transformers import BertConfig, BertForMaskedLM
+
+    shutil.copytree(tiny_backbone, tmp_path / "mlm")
+    torch.manual_seed(3)
+    theirs = BertForMaskedLM(BertConfig.from_pretrained(tiny_backbone)).eval()  # type: ignore[no-untyped-call]
+    with torch.no_grad():
+        theirs.cls.predictions.bias.normal_()
+    theirs.save_pretrained(tmp_path / "mlm")
+    model = SpadeModel.from_backbone(tmp_path / "mlm", SpadeConfig(k=10_000, max_length=32))
+    input_ids, mask = inputs(model, TEXTS[:1])
+    with torch.no_grad():
+        logits = theirs(input_ids=input_ids, attention_mask=mask).logits[0].relu().amax(dim=0)
+        _, vectors = model(input_ids, mask)
+    kept = model.kept
+    assert torch.allclose(vectors[0, kept], logits[kept], atol=1e-5)
+    assert logits[kept].max() > 0
+
+
+def test_minilm_has_no_head() -> None:
+    assert backbone.load_backbone("minilm").head is None
+
+
 def test_minilm_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert backbone.minilm_folder().is_dir()
     monkeypatch.setattr(backbone, "MINILM_SHA256", "0" * 64)

@@ -23,11 +23,13 @@ from spade_pyserini.errors import (
     SpadeError,
     UsageError,
 )
+from spade_pyserini.evaluate import read_qrels
 from spade_pyserini.train import Recipe, load_recipe, train
 from spade_pyserini.train.data import SampleStream, load_training_data
 from spade_pyserini.train.loop import Trainer
 from spade_pyserini.train.step import backward
 from tests.commands import Commands
+from tests.conftest import shared_data
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +89,7 @@ def test_a_run_from_recipe_to_model(recipe: Recipe, tmp_path: Path) -> None:
     best = train(recipe, tmp_path / "run")
     model = SpadeModel.from_pretrained(best)
     assert model.config.trained
+    assert model.config.scale is not None
     validations = events(tmp_path / "run", "validation")
     assert [line["step"] for line in validations] == [2, 4, 6, 8]
     top = max(validations[1:], key=lambda line: line["mrr"])  # the first is of the warm-up
@@ -95,6 +98,10 @@ def test_a_run_from_recipe_to_model(recipe: Recipe, tmp_path: Path) -> None:
     assert len(steps) == 8
     assert {"weighting_ranking", "expansion_ranking", "expansion_pointwise"} <= set(steps[0])
     assert events(tmp_path / "run", "exchange")
+    card = (best / "README.md").read_text()
+    assert f"MRR@10 {top['mrr']:.4f}" in card
+    assert "tau" in card
+    assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_same_seed_gives_the_same_weights(recipe: Recipe, tmp_path: Path) -> None:
@@ -157,6 +164,36 @@ def test_each_encoder_gets_what_the_other_finds_hard(recipe: Recipe, tmp_path: P
     trainer._exchange_block()
     assert trainer.queues["weighting"] == hardest["expansion"]
     assert trainer.queues["expansion"] == hardest["weighting"]
+
+
+@pytest.mark.parametrize("distillation", ["kl", "margin_mse"])
+def test_distillation_follows_the_teacher(
+    recipe: Recipe, tmp_path: Path, distillation: str
+) -> None:
+    """With nothing but a teacher that hates the positives, their scores fall below the others."""
+    data = load_training_data(recipe)
+    with (tmp_path / "teacher.txt").open("w") as stream:
+        pairs: dict[tuple[str, str], float] = {}
+        for sample in data.samples:
+            pairs |= {(sample.qid, docid): 9.0 for docid in sample.negatives}
+            pairs[sample.qid, sample.positive] = 1.0
+        for (qid, docid), score in pairs.items():
+            stream.write(f"{qid} Q0 {docid} 1 {score} x\n")
+    taught = replace(
+        recipe,
+        teacher=str(tmp_path / "teacher.txt"),
+        distillation=distillation,
+        distillation_weight=100.0,
+        strategy="expansion",
+        steps=40,
+        warmup_steps=40,
+    )
+    train(taught, tmp_path / "run")
+    values = [line["expansion_distillation"] for line in events(tmp_path / "run", "step")]
+    assert sum(values[-5:]) < 0.85 * sum(values[:5])
+    (tmp_path / "teacher.txt").write_text("q0 Q0 d0 1 3 x\n")
+    with pytest.raises(InputError, match="no score of 'd2' for the query 'q0'"):
+        load_training_data(taught)
 
 
 def test_removed_terms_are_gone_from_the_model(recipe: Recipe, tmp_path: Path) -> None:
@@ -353,6 +390,45 @@ def test_nan_stops_and_keeps_the_last_checkpoint(recipe: Recipe, tmp_path: Path)
         SpadeError, match=r"the loss is .* at step \d+; the last checkpoint is kept"
     ):
         train(wild, tmp_path / "run")
+
+
+@pytest.mark.java
+def test_hard_negatives_are_mined_with_bm25(recipe: Recipe, tmp_path: Path, run: Commands) -> None:
+    settings = ("corpus", "queries", "qrels")
+    arguments = [part for name in settings for part in ("--set", f"{name}={getattr(recipe, name)}")]
+    arguments += ["--recipe", "mini", "--stage", "mine", "--output", str(tmp_path / "mined")]
+    assert run("train", *arguments).code == 0
+    mined = load_training_data(replace(recipe, negatives=str(tmp_path / "mined/negatives.txt")))
+    qrels = read_qrels(recipe.qrels or "")
+    assert mined.samples
+    for sample in mined.samples:
+        assert not set(sample.negatives) & set(qrels[sample.qid])
+
+
+@pytest.mark.slow
+def test_a_real_training_learns(tmp_path: Path) -> None:
+    """200 steps from MiniLM on real pairs: the loss falls, and MRR@10 on dev rises by 0.05."""
+    data = shared_data("wikiqa")
+    recipe = load_recipe("mini").with_settings(
+        [
+            f"corpus={data}",
+            f"queries={data / 'queries.jsonl'}",
+            f"qrels={data / 'qrels' / 'train.tsv'}",
+            f"dev_queries={data / 'queries.jsonl'}",
+            f"dev_qrels={data / 'qrels' / 'dev.tsv'}",
+            *("warmup_steps=100", "steps=200", "max_length=64", "batch_size=16"),
+            *("validate_every=200", "gammas=[]"),
+        ]
+    )
+    (tmp_path / "run").mkdir()
+    trainer = Trainer(recipe, tmp_path / "run")
+    assert trainer.dev is not None
+    before = trainer.dev.validate(trainer.model).mrr
+    trainer.train()
+    steps = events(tmp_path / "run", "step")
+    for part in ("weighting_ranking", "expansion_ranking"):
+        assert sum(line[part] for line in steps[80:100]) < sum(line[part] for line in steps[:20])
+    assert trainer.best["mrr"] > before + 0.05
 
 
 def test_the_command(run: Commands, tmp_path: Path) -> None:

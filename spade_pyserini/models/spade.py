@@ -75,6 +75,8 @@ class SpadeModel(nn.Module):
                 model.expansion.backbone.load_state_dict(weights)
             model.weighting.initialise()
             model.expansion.initialise()
+            if backbone.head is not None:
+                model.expansion.head.load_state_dict(backbone.head)
         return model.eval()
 
     @classmethod

@@ -1,6 +1,7 @@
 """Training SpaDE: warm-up, co-training and learned pruning, by recipe."""
 
 from spade_pyserini.train.loop import train
+from spade_pyserini.train.mine import mine_negatives
 from spade_pyserini.train.recipe import Recipe, load_recipe
 
-__all__ = ["Recipe", "load_recipe", "train"]
+__all__ = ["Recipe", "load_recipe", "mine_negatives", "train"]

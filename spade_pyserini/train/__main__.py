@@ -15,14 +15,23 @@ def main(arguments: list[str]) -> None:
     add("--recipe", required=True, metavar="NAME|FILE", help="paper, mini, smoke, or a .toml file")
     add("--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting; repeat")
     add("--output", required=True, metavar="DIR", help="folder of the run; the model is DIR/best")
+    add(
+        "--stage",
+        choices=("mine", "train"),
+        default="train",
+        help="mine: write DIR/negatives.txt, hard negatives by BM25 for the setting `negatives`",
+    )
     add("--resume", action="store_true", help="go on after the last checkpoint in DIR")
     options = parser.parse_args(arguments)
     cli.log_to_stderr(options.verbose)
 
-    from spade_pyserini.train import load_recipe, train
+    from spade_pyserini.train import load_recipe, mine_negatives, train
 
     recipe = load_recipe(options.recipe).with_settings(options.set)
-    print(train(recipe, options.output, resume=options.resume))
+    if options.stage == "mine":
+        print(mine_negatives(recipe, options.output))
+    else:
+        print(train(recipe, options.output, resume=options.resume))
 
 
 if __name__ == "__main__":

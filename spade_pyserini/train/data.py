@@ -29,18 +29,20 @@ class Sample(NamedTuple):
 
 
 class TrainingData(NamedTuple):
-    """All samples with the texts of their queries and documents."""
+    """All samples with the texts of their queries and documents.
+
+    ``teacher`` has, by query and document, the scores of a stronger model, or nothing.
+    """
 
     samples: list[Sample]
     queries: dict[str, str]
     documents: dict[str, str]
+    teacher: dict[str, dict[str, float]]
 
 
 def load_training_data(recipe: Recipe) -> TrainingData:
     """Read what the recipe names; ids that do not meet are errors."""
-    for name in ("corpus", "queries"):
-        if not getattr(recipe, name):
-            raise UsageError(f"the recipe names no {name}; add --set {name}=...")
+    recipe.require("corpus", "queries")
     if (recipe.qrels is None) == (recipe.triples is None):
         raise UsageError("the recipe needs either qrels or triples; add --set qrels=...")
     queries = {topic.qid: topic.text for topic in read_topics(recipe.queries)}
@@ -62,7 +64,8 @@ def load_training_data(recipe: Recipe) -> TrainingData:
         message = f"{len(missing)} documents of the samples are not in the corpus, {missing[0]!r}"
         raise InputError(f"{message} among them", recipe.corpus)
     logger.info("%d samples, %d documents", len(samples), len(documents))
-    return TrainingData(samples, queries, documents)
+    teacher = read_teacher(Path(recipe.teacher), samples) if recipe.teacher else {}
+    return TrainingData(samples, queries, documents, teacher)
 
 
 def read_triples(path: Path) -> Iterator[Sample]:
@@ -76,6 +79,19 @@ def read_triples(path: Path) -> Iterator[Sample]:
         yield Sample(parts[0], parts[1], (parts[2],))
     if not found:
         raise InputError("the file holds no triple", path)
+
+
+def read_teacher(path: Path, samples: list[Sample]) -> dict[str, dict[str, float]]:
+    """Scores from a TREC run; it has to know every document of every sample."""
+    scores = {ranking.qid: dict(ranking.hits) for ranking in read_run(path)}
+    for sample in samples:
+        for docid in (sample.positive, *sample.negatives):
+            if docid not in scores.get(sample.qid, {}):
+                raise InputError(f"no score of {docid!r} for the query {sample.qid!r}", path)
+        if not sample.negatives:
+            message = f"the query {sample.qid!r} has no hard negative to compare with"
+            raise InputError(f"{message}; distillation needs them", path)
+    return scores
 
 
 def read_expansions(path: Path) -> dict[str, str]:

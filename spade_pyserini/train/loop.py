@@ -24,6 +24,7 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from spade_pyserini.encode.shard import calibrated_scale
 from spade_pyserini.errors import OutputExistsError, SpadeError, UsageError
 from spade_pyserini.files import read_json_file, write_json
 from spade_pyserini.models import SpadeConfig, SpadeModel
@@ -38,10 +39,12 @@ from spade_pyserini.train.checkpoint import (
 from spade_pyserini.train.data import SampleStream, TrainingData, load_training_data
 from spade_pyserini.train.pruning import DocumentFrequency, PruningSettings
 from spade_pyserini.train.recipe import Recipe
+from spade_pyserini.train.report import draw_curves, write_card
 from spade_pyserini.train.step import LossParts, backward
 from spade_pyserini.train.validate import ALPHAS, DevSet, Validation, query_vectors
 
 logger = logging.getLogger(__name__)
+CALIBRATION_SAMPLE = 1000  # training documents that the scale of quantization is taken from
 ENCODERS = ("weighting", "expansion")
 
 
@@ -51,6 +54,9 @@ def train(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
     _claim(run, recipe, resume)
     trainer = Trainer(recipe, run)
     trainer.train()
+    if trainer.accelerator.is_main_process:
+        write_card(run, recipe, trainer.best)
+        draw_curves(run)
     return run / "best"
 
 
@@ -245,12 +251,29 @@ class Trainer:
         same[own.cpu(), own.cpu()] = False
         relevance = relevance.masked_fill(same.to(documents.device), float("-inf"))
         parts = {"ranking": losses.ranking_loss(relevance, own)}
+        if self.data.teacher:
+            parts["distillation"] = self._distillation(places, docids, relevance)
         if pointwise:
             point = losses.pointwise_loss(queries, documents[: len(places)])
             parts["pointwise"] = self.recipe.lambda_ * point
             if self.recipe.flops:
                 parts["flops"] = self.recipe.flops * losses.flops_loss(documents)
         return parts
+
+    def _distillation(self, places: list[int], docids: list[str], relevance: Tensor) -> Tensor:
+        """How far the scores of each query's own documents are from the teacher's."""
+        own, teacher = [], []
+        first = len(places)
+        for row, place in enumerate(places):
+            sample = self.data.samples[place]
+            columns = [row, *range(first, first + len(sample.negatives))]
+            first += len(sample.negatives)
+            own.append(relevance[row, columns])
+            known = self.data.teacher[sample.qid]
+            teacher.append([known[docids[column]] for column in columns])
+        loss = losses.kl_loss if self.recipe.distillation == "kl" else losses.margin_mse_loss
+        target = torch.tensor(teacher, device=relevance.device)
+        return self.recipe.distillation_weight * loss(torch.stack(own), target)
 
     def _documents(self, places: Any) -> list[str]:
         """The documents of a batch: all positives, then all negatives."""
@@ -291,13 +314,18 @@ class Trainer:
             self.worse += 1
 
     def _keep_best(self, found: Validation | None) -> None:
-        config = replace(self.model.config, trained=True)
+        """Save the model as it is now, with its alpha and a scale for quantization."""
         if found is not None:
             self.best = {"step": self.step, "mrr": found.mrr, "alpha": found.alpha}
-            config = replace(config, alpha=found.alpha)
-        plain, self.model.config = self.model.config, config
+            self.model.config = replace(self.model.config, alpha=found.alpha)
+        plain = self.model.config
+        self.model.eval()
+        sample = sorted(self.data.documents)[:CALIBRATION_SAMPLE]
+        scale = calibrated_scale(self.model, [self.data.documents[docid] for docid in sample])
+        self.model.config = replace(plain, trained=True, scale=scale)
         self.model.save_pretrained(self.run / "best")
         self.model.config = plain
+        self.model.train()
 
     def _checkpoint(self) -> None:
         if not self.accelerator.is_main_process:

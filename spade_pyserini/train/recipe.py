@@ -51,6 +51,8 @@ class Recipe:
         tau: percent of a block that an encoder hands to the other, by loss.
         block: samples of a block.
         gammas, period: corpus-level pruning, see `PruningSettings`; no gammas turns it off.
+        teacher: a TREC run of a stronger model's scores for every query's own documents.
+        distillation: ``kl`` or ``margin_mse``, how they are learned from; distillation_weight.
         flops: weight of the FLOPS regularizer on expansion.
         precision: accelerate's ``no`` or ``bf16``.
     Validation
@@ -86,6 +88,9 @@ class Recipe:
     block: int = 1024
     gammas: tuple[float, ...] = PAPER_GAMMAS
     period: int = 3200
+    teacher: str | None = None
+    distillation: str = "kl"
+    distillation_weight: float = 1.0
     flops: float = 0.0
     precision: str = "no"
 
@@ -104,6 +109,7 @@ class Recipe:
             "gammas are shares from 0 to 1": all(0 <= gamma <= 1 for gamma in self.gammas),
             "precision is no or bf16": self.precision in ("no", "bf16"),
             "hard_negatives is 0 or more": self.hard_negatives >= 0,
+            "distillation is kl or margin_mse": self.distillation in ("kl", "margin_mse"),
         }
         for name in ("batch_size", "micro_batch", "block", "period", "validate_every", "patience"):
             checks[f"{name} is 1 or more"] = getattr(self, name) >= 1
@@ -114,6 +120,12 @@ class Recipe:
     def with_settings(self, settings: list[str]) -> Recipe:
         """Change settings given as ``key=value``, values as TOML has them or plain text."""
         return _change(self, dict(_parse(setting) for setting in settings), "--set")
+
+    def require(self, *names: str) -> None:
+        """Raise `UsageError` where a setting that is needed now was not given."""
+        for name in names:
+            if not getattr(self, name):
+                raise UsageError(f"the recipe names no {name}; add --set {name}=...")
 
     def as_json(self) -> dict[str, Any]:
         """For ``recipe.json`` in the run's folder."""

@@ -9,7 +9,7 @@ from ir_measures import RR, nDCG
 from torch import Tensor
 
 from spade_pyserini.corpora import open_corpus
-from spade_pyserini.encode.shard import batches
+from spade_pyserini.encode.shard import BATCH_TOKENS, batches
 from spade_pyserini.errors import InputError
 from spade_pyserini.evaluate import evaluate_run, read_qrels
 from spade_pyserini.evaluate.qrels import Qrels
@@ -20,7 +20,6 @@ from spade_pyserini.topics import read_topics
 
 ALPHAS = tuple(step / 10 for step in range(11))
 DEPTH = 100
-BATCH_TOKENS = 2048
 
 
 class Validation(NamedTuple):

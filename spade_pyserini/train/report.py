@@ -1,0 +1,87 @@
+"""What a run leaves for people: a picture of its curves, and the card of its model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from spade_pyserini.files import atomic_write
+from spade_pyserini.table import text_table
+from spade_pyserini.train.recipe import Recipe
+
+PARTS = ("_ranking", "_pointwise", "_flops", "_distillation")
+
+
+def read_log(run: Path, event: str) -> list[dict[str, Any]]:
+    """The lines of one kind in the run's log."""
+    lines = (json.loads(line) for line in (run / "log.jsonl").read_text().splitlines())
+    return [line for line in lines if line["event"] == event]
+
+
+def draw_curves(run: Path) -> Path:
+    """``curves.png``: losses above, MRR@10 below."""
+    steps, validations = read_log(run, "step"), read_log(run, "validation")
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
+    places = [line["step"] + 1 for line in steps]
+    for name in sorted({key for line in steps for key in line if key.endswith(PARTS)}):
+        above.plot(places, [line.get(name) for line in steps], label=name.replace("_", ", "))
+    above.set_ylabel("loss")
+    above.legend()
+    for alpha in ("0", "0.5", "1"):
+        found = [line for line in validations if alpha in line["by_alpha"]]
+        values = [line["by_alpha"][alpha] for line in found]
+        below.plot([line["step"] for line in found], values, label=f"alpha {alpha}", alpha=0.6)
+    best = [line["mrr"] for line in validations]
+    below.plot([line["step"] for line in validations], best, "o-", label="best alpha")
+    below.set(xlabel="step", ylabel="MRR@10 on dev", ylim=(0, None))
+    below.legend()
+    figure.savefig(run / "curves.png", dpi=150)
+    return run / "curves.png"
+
+
+def write_card(run: Path, recipe: Recipe, best: dict[str, Any]) -> Path:
+    """``README.md`` of the model: what it was trained on and how, and how good it was on dev."""
+    settings = [[name, str(value)] for name, value in recipe.as_json().items() if value is not None]
+    figures = "It was not validated."
+    for line in read_log(run, "validation"):
+        if best and line["step"] == best["step"]:
+            figures = (
+                f"MRR@10 {line['mrr']:.4f} and nDCG@10 {line['ndcg']:.4f} on `{recipe.dev_qrels}` "
+                f"at alpha {line['alpha']:g}, step {line['step']}, exact float scores; "
+                f"{line['terms']:.1f} terms a document."
+            )
+    card = CARD.format(
+        backbone=recipe.backbone,
+        queries=recipe.queries,
+        corpus=recipe.corpus,
+        judged=recipe.qrels or recipe.triples,
+        figures=figures,
+        settings=text_table(["setting", "value"], settings),
+    )
+    path = run / "best" / "README.md"
+    with atomic_write(path) as stream:
+        stream.write(card.encode())
+    return path
+
+
+CARD = """# A SpaDE model
+
+Two document encoders, term weighting and term expansion, for sparse retrieval without a model at
+query time. Made by `spade_pyserini.train`.
+
+- Backbone: `{backbone}`; its licence, and that of the training data, apply to this model.
+- Trained on the queries `{queries}` with `{judged}`, documents `{corpus}`.
+- On the dev set, on which the checkpoint and alpha were chosen: {figures}
+
+    python -m spade_pyserini.encode --corpus MY-CORPUS --model THIS-FOLDER
+
+## Recipe
+
+```
+{settings}
+```
+"""
