@@ -11,6 +11,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -141,6 +145,25 @@ def _adopt() -> Java:
         ) from None
     home, version = (system.getProperty(f"java.{name}") for name in ("home", "version"))
     return Java(Path(home), version, "a running JVM", frozenset())
+
+
+@contextmanager
+def deferred_interrupt() -> Iterator[None]:
+    """Let Ctrl-C wait until the block is over.
+
+    A KeyboardInterrupt inside the bridge to Java may land where Python can only ignore it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: caught.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if caught:
+        raise KeyboardInterrupt
 
 
 @cache

@@ -245,7 +245,10 @@ def test_ctrl_c_leaves_nothing_half_written(tiny_index: Path, tmp_path: Path) ->
         time.sleep(0.01)
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    try:
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert "interrupted; run the same command again" in err
     assert {path.name for path in tmp_path.iterdir()} == {"many.tsv"}

@@ -48,10 +48,15 @@ class _Searcher:
         """Search several topics in one call of Java's; rankings in the order of the topics."""
         if not 1 <= k <= MOST_HITS:
             raise UsageError(f"hits is from 1 to {MOST_HITS:,}, not {k:,}")
+        for topic in topics:
+            check_text(topic.text)
+        with java.deferred_interrupt():
+            return self._batch_search(topics, k, threads)
+
+    def _batch_search(self, topics: list[Topic], k: int, threads: int) -> list[Ranking]:
         queries = java.java_class("java.util.ArrayList")()
         qids = java.java_class("java.util.ArrayList")()
         for topic in topics:
-            check_text(topic.text)
             queries.add(self._query(topic.text))
             qids.add(topic.qid)
         # A heap of k is allocated for every query, so ask for no more than there are.
