@@ -186,12 +186,22 @@ class Trainer:
             samples = [self.data.samples[place] for place in places]
             queries = self._queries(places)
             positives = self._encode(name, self._ids([one.positive for one in samples]))
-            rivals = [one.negatives[0] if one.negatives else one.positive for one in samples]
+            rivals = [self._rival(block, start + offset) for offset in range(len(places))]
             negatives = self._encode(name, self._ids(rivals))
             found += losses.hardness(queries, positives, negatives).tolist()
         self.model.train()
         order = sorted(range(len(block)), key=lambda place: (-found[place], place))
         return [block[place] for place in order[:count]]
+
+    def _rival(self, block: list[int], number: int) -> str:
+        """A sample's own negative; without one, the positive of another query of the block."""
+        sample = self.data.samples[block[number]]
+        if sample.negatives:
+            return sample.negatives[0]
+        others = (self.data.samples[place] for place in block[number + 1 :] + block[:number])
+        return next(
+            (other.positive for other in others if other.qid != sample.qid), sample.positive
+        )
 
     # One step of one encoder
 
