@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from spade_pyserini import ImpactSearcher, read_topics, read_vectors
+from spade_pyserini import ImpactSearcher, SpadeModel, read_topics, read_vectors
 from spade_pyserini.demo import SPADE
 from tests.conftest import ROOT
 from tests.test_evaluate import assert_same_digits
@@ -118,6 +118,12 @@ def test_a_command_of_the_readme(place: Path, command: str) -> None:
     done = shell(f"make --dry-run {target}", ROOT) if program == "make" else shell(command, place)
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+def test_the_readmes_training_left_a_model(place: Path) -> None:
+    model = SpadeModel.from_pretrained(place / "my-model" / "best")
+    assert model.config.trained
+    assert model.encode(["Delete a folder."])[0]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

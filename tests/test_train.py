@@ -25,6 +25,7 @@ from spade_pyserini.errors import (
 )
 from spade_pyserini.evaluate import read_qrels
 from spade_pyserini.train import Recipe, load_recipe, train
+from spade_pyserini.train.checkpoint import load_checkpoint
 from spade_pyserini.train.data import SampleStream, load_training_data
 from spade_pyserini.train.loop import Trainer
 from spade_pyserini.train.step import backward
@@ -110,7 +111,7 @@ def test_the_same_seed_gives_the_same_weights(recipe: Recipe, tmp_path: Path) ->
 
 
 def test_kill_9_and_resume_end_in_the_same_bits(recipe: Recipe, tmp_path: Path) -> None:
-    longer = replace(recipe, steps=40, validate_every=1)
+    longer = replace(recipe, steps=24, validate_every=1)
     train(longer, tmp_path / "whole")
     settings = [
         f"{name}={json.dumps(list(value) if isinstance(value, tuple) else value)}"
@@ -129,7 +130,9 @@ def test_kill_9_and_resume_end_in_the_same_bits(recipe: Recipe, tmp_path: Path) 
     time.sleep(0.2)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    assert json.loads(state.read_text())["step"] < 40
+    found = load_checkpoint(tmp_path / "killed")
+    assert found is not None
+    assert found[0]["step"] < 24
     assert subprocess.run([*command, "--resume"], check=False).returncode == 0
     assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
     lines = [line["step"] for line in events(tmp_path / "killed", "step")]
@@ -306,8 +309,8 @@ def test_two_gloo_processes_have_the_gradient_of_one(
 
     script = tmp_path / "two.py"
     script.write_text(TWO_PROCESSES)
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
-    command += ["--master_port", "29517", str(script), str(tiny_model_folder)]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += ["--nproc_per_node", "2", str(script), str(tiny_model_folder)]
     command += [str(tmp_path / "g.safetensors"), "3"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "ACCELERATE_USE_CPU": "true"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -416,10 +419,7 @@ def test_hard_negatives_are_mined_with_bm25(recipe: Recipe, tmp_path: Path, run:
         assert not set(sample.negatives) & set(qrels[sample.qid])
 
 
-def test_the_command(run: Commands, tmp_path: Path) -> None:
+def test_a_recipe_without_data(run: Commands, tmp_path: Path) -> None:
     result = run("train", "--recipe", "mini", "--output", tmp_path / "x")
     assert result.code == 2
     assert "the recipe names no corpus; add --set corpus=..." in result.err
-    result = run("train", "--recipe", "smoke", "--output", tmp_path / "y")
-    assert result.code == 0, result.err
-    assert SpadeModel.from_pretrained(tmp_path / "y" / "best").config.trained

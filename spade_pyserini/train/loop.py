@@ -46,6 +46,7 @@ from spade_pyserini.train.validate import ALPHAS, DevSet, Validation, query_vect
 logger = logging.getLogger(__name__)
 CALIBRATION_SAMPLE = 1000  # training documents that the scale of quantization is taken from
 ENCODERS = ("weighting", "expansion")
+BOTH = ("cotrain", "apart", "joint")  # strategies that train both
 
 
 def train(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
@@ -87,7 +88,7 @@ class Trainer:
         self.model.to(self.accelerator.device)
         self.data: TrainingData = load_training_data(recipe)
         self.dev = self._dev_set()
-        self.trained = [name for name in ENCODERS if recipe.strategy in (*SHARED, name)]
+        self.trained = [name for name in ENCODERS if recipe.strategy in (*BOTH, name)]
         self.optimisers = {name: self._optimiser(name) for name in self.trained}
         settings = PruningSettings(recipe.gammas, recipe.period)
         self.frequency = DocumentFrequency(len(self.model.kept), settings)
@@ -391,6 +392,3 @@ class Trainer:
         if self.accelerator.is_main_process:
             with (self.run / "log.jsonl").open("a") as stream:
                 stream.write(json.dumps({"event": event, "step": self.step, **values}) + "\n")
-
-
-SHARED = ("cotrain", "apart", "joint")
