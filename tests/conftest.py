@@ -17,6 +17,7 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from spade_pyserini import SpadeModel, build_impact_index, encode_corpus, open_corpus
 from spade_pyserini.models import SpadeConfig
+from spade_pyserini.train import Recipe
 from tests.commands import Commands
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -119,6 +120,50 @@ def tiny_index(tiny_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     folder = tmp_path_factory.mktemp("index") / "tiny"
     build_impact_index(tiny_vectors, folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def recipe(
+    tiny_backbone: Path, tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Recipe:
+    """Six queries, two of their documents relevant, hard negatives from a run."""
+    folder = tmp_path_factory.mktemp("training")
+    texts = ["old cat", "big dog", "red river", "open file", "a small bird", "the tree sings"]
+    with (
+        (folder / "queries.tsv").open("w") as queries,
+        (folder / "qrels.txt").open("w") as qrels,
+        (folder / "run.txt").open("w") as run,
+    ):
+        for qid, text in enumerate(texts):
+            queries.write(f"q{qid}\t{text}\n")
+            for rank in range(6):
+                docid = f"d{(qid * 4 + rank) % 30}"
+                run.write(f"q{qid} Q0 {docid} {rank + 1} {9 - rank} x\n")
+                if rank < 2:
+                    qrels.write(f"q{qid} 0 {docid} 1\n")
+    return Recipe(
+        backbone=str(tiny_backbone),
+        corpus=str(tiny_corpus),
+        queries=str(folder / "queries.tsv"),
+        qrels=str(folder / "qrels.txt"),
+        negatives=str(folder / "run.txt"),
+        dev_queries=str(folder / "queries.tsv"),
+        dev_qrels=str(folder / "qrels.txt"),
+        max_length=32,
+        k=3,
+        batch_size=4,
+        micro_batch=4,
+        warmup_steps=3,
+        steps=8,
+        block=8,
+        tau=50.0,
+        gammas=(0.9,),
+        period=2,
+        weighting_rate=1e-3,
+        expansion_rate=1e-3,
+        validate_every=2,
+        patience=99,
+    )
 
 
 @pytest.fixture

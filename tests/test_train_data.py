@@ -1,0 +1,101 @@
+"""Recipes and samples, and what is wrong with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spade_pyserini.errors import (
+    InputError,
+    NotFoundError,
+    UsageError,
+)
+from spade_pyserini.evaluate import read_qrels
+from spade_pyserini.train import Recipe, load_recipe
+from spade_pyserini.train.data import SampleStream, load_training_data
+from tests.commands import Commands
+
+
+def test_the_recipes_of_the_package() -> None:
+    paper = load_recipe("paper")
+    assert paper == Recipe()  # the defaults are the paper's
+    for name in ("mini", "smoke"):
+        assert load_recipe(name).backbone == "minilm"
+
+
+def test_settings(tmp_path: Path) -> None:
+    changed = load_recipe("smoke").with_settings(["tau=25", "gammas=[]", "corpus=my corpus"])
+    assert (changed.tau, changed.gammas, changed.corpus) == (25.0, (), "my corpus")
+    for setting in ("tau", "nothing=1", "tau=0", "k=2.5", "strategy=magic", "batch_size=true"):
+        with pytest.raises(UsageError):
+            changed.with_settings([setting])
+    with pytest.raises(NotFoundError, match="known names: mini, paper, smoke"):
+        load_recipe("papre")
+    (tmp_path / "x.toml").write_text("tau = = 3")
+    with pytest.raises(InputError, match="not a TOML file"):
+        load_recipe(tmp_path / "x.toml")
+
+
+def test_the_stream_is_a_permutation_each_epoch_and_resumes() -> None:
+    stream = SampleStream(7, seed=1)
+    first, second = stream.take(7), stream.take(7)
+    assert sorted(first) == sorted(second) == list(range(7))
+    assert first != second
+    assert SampleStream(7, seed=1, position=5).take(4) == (first + second)[5:9]
+
+
+def test_samples_from_qrels_and_triples(recipe: Recipe, tmp_path: Path) -> None:
+    data = load_training_data(recipe)
+    assert len(data.samples) == 12
+    assert data.samples[0] == ("q0", "d0", ("d2",))
+    (tmp_path / "t.tsv").write_text("q1\td3\td9\n")
+    triples = replace(recipe, qrels=None, negatives=None, triples=str(tmp_path / "t.tsv"))
+    assert load_training_data(triples).samples == [("q1", "d3", ("d9",))]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("triples", "q1\td3\n", r":1: expected `qid <tab> positive <tab> negative`"),
+        ("triples", "q77\td3\td4\n", "no topic has the id 'q77'"),
+        ("triples", "q1\td3\tnobody\n", "1 documents of the samples are not in the corpus"),
+        ("triples", "", "holds no triple"),
+        ("expansions", "d1\t \n", r":1: the expansion of 'd1' is empty"),
+        ("expansions", "d1\n", r":1: expected `docid <tab> text`"),
+        ("qrels", "q1 0 d1 0\n", "no query has a positive"),
+    ],
+)
+def test_bad_training_data(
+    recipe: Recipe, tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    (tmp_path / "f.txt").write_text(content)
+    changes = {name: str(tmp_path / "f.txt")} | ({"qrels": None} if name == "triples" else {})
+    with pytest.raises(InputError, match=message):
+        load_training_data(replace(recipe, **changes))  # type: ignore[arg-type]
+
+
+def test_expansions_are_appended(recipe: Recipe, tmp_path: Path) -> None:
+    (tmp_path / "e.tsv").write_text("d0\tsome new words\n")
+    data = load_training_data(replace(recipe, expansions=str(tmp_path / "e.tsv")))
+    assert data.documents["d0"].endswith(" some new words")
+
+
+@pytest.mark.java
+def test_hard_negatives_are_mined_with_bm25(recipe: Recipe, tmp_path: Path, run: Commands) -> None:
+    settings = ("corpus", "queries", "qrels")
+    arguments = [part for name in settings for part in ("--set", f"{name}={getattr(recipe, name)}")]
+    arguments += ["--recipe", "mini", "--stage", "mine", "--output", str(tmp_path / "mined")]
+    assert run("train", *arguments).code == 0
+    mined = load_training_data(replace(recipe, negatives=str(tmp_path / "mined/negatives.txt")))
+    qrels = read_qrels(recipe.qrels or "")
+    assert mined.samples
+    for sample in mined.samples:
+        assert not set(sample.negatives) & set(qrels[sample.qid])
+
+
+def test_a_recipe_without_data(run: Commands, tmp_path: Path) -> None:
+    result = run("train", "--recipe", "mini", "--output", tmp_path / "x")
+    assert result.code == 2
+    assert "the recipe names no corpus; add --set corpus=..." in result.err

@@ -1,0 +1,114 @@
+"""One step on the whole batch: the same gradient however it is cut up."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from accelerate import Accelerator
+
+from spade_pyserini import SpadeModel
+from spade_pyserini.train.step import backward
+from tests.conftest import ROOT
+
+
+def gradients(
+    model: SpadeModel, documents: list[list[int]], micro_batch: int
+) -> tuple[dict[str, float], dict[str, torch.Tensor]]:
+    from spade_pyserini.models.spade import padded
+    from spade_pyserini.train import losses
+
+    accelerator = Accelerator()
+    queries = torch.zeros(4, len(model.kept))
+    queries[:, 60:80:3] = 1
+
+    def loss(vectors: torch.Tensor) -> dict[str, torch.Tensor]:
+        relevance = losses.scores(queries, vectors)
+        return {
+            "ranking": losses.ranking_loss(relevance, torch.arange(4)),
+            "pointwise": losses.pointwise_loss(queries, vectors[:4]),
+        }
+
+    model.zero_grad()
+    parameters = list(model.parameters())
+    _, parts = backward(
+        accelerator,
+        lambda ids: sum(model(*padded(ids, torch.device("cpu")))),
+        documents,
+        loss,
+        micro_batch=micro_batch,
+        parameters=parameters,
+    )
+    found = {
+        name: parameter.grad.clone()
+        for name, parameter in model.named_parameters()
+        if parameter.grad is not None
+    }
+    return parts, found
+
+
+DOCUMENTS = [[2, number, number + 20, 70 + number, 3] for number in range(10, 18)]
+
+
+@pytest.mark.parametrize("micro_batch", [1, 3, 5])
+def test_the_gradient_does_not_depend_on_accumulation(
+    tiny_model: SpadeModel, micro_batch: int
+) -> None:
+    model = tiny_model.eval()
+    parts, whole = gradients(model, DOCUMENTS, 8)
+    again, accumulated = gradients(model, DOCUMENTS, micro_batch)
+    assert again == pytest.approx(parts, abs=1e-5)
+    assert whole.keys() == accumulated.keys()
+    for name, gradient in whole.items():
+        assert torch.allclose(accumulated[name], gradient, atol=1e-5), name
+    assert any(gradient.abs().max() > 1e-3 for gradient in whole.values())
+
+
+def test_dropout_draws_the_same_in_both_passes(tiny_model_folder: Path) -> None:
+    model = SpadeModel.from_pretrained(tiny_model_folder).train()
+    torch.manual_seed(5)
+    _, first = gradients(model, DOCUMENTS, 4)
+    torch.manual_seed(5)
+    _, second = gradients(model, DOCUMENTS, 4)
+    for name, gradient in first.items():
+        assert torch.equal(gradient, second[name])
+
+
+TWO_PROCESSES = """
+import sys, torch
+from spade_pyserini import SpadeModel
+from tests.test_train_step import DOCUMENTS, gradients
+from safetensors.torch import save_file
+from accelerate import PartialState
+model = SpadeModel.from_pretrained(sys.argv[1]).eval()
+parts, found = gradients(model, DOCUMENTS, int(sys.argv[3]))
+state = PartialState()
+assert state.num_processes == 2
+if state.is_main_process:
+    save_file(found, sys.argv[2])
+torch.distributed.destroy_process_group()
+"""
+
+
+def test_two_gloo_processes_have_the_gradient_of_one(
+    tiny_model_folder: Path, tmp_path: Path
+) -> None:
+    from safetensors.torch import load_file
+
+    script = tmp_path / "two.py"
+    script.write_text(TWO_PROCESSES)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += ["--nproc_per_node", "2", str(script), str(tiny_model_folder)]
+    command += [str(tmp_path / "g.safetensors"), "3"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "ACCELERATE_USE_CPU": "true"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    _, whole = gradients(SpadeModel.from_pretrained(tiny_model_folder).eval(), DOCUMENTS, 8)
+    found = load_file(tmp_path / "g.safetensors")
+    assert whole.keys() == found.keys()
+    for name, gradient in whole.items():
+        assert torch.allclose(found[name], gradient, atol=1e-5), name
