@@ -35,3 +35,12 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     code = "import spade_pyserini, sys; print({'torch', 'numpy', 'jnius'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_index_topics_and_search_load_no_model() -> None:
+    modules = ", ".join(f"spade_pyserini.{name}" for name in ("index", "topics", "search"))
+    code = (
+        f"import {modules}, sys; print({{'torch', 'transformers', 'pyserini'}} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
