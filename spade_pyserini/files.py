@@ -74,6 +74,15 @@ def read_json_object(text: str, path: Path, line: int | None = None) -> dict[str
     return value
 
 
+def is_unicode(text: str) -> bool:
+    """False where half of a surrogate pair stands alone: JSON and command lines can bring one."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):

@@ -14,6 +14,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from spade_pyserini.errors import InputError, NotFoundError
+from spade_pyserini.files import atomic_write
 
 MAX_TERM_LENGTH = 255  # Lucene's analyzers split longer ones
 
@@ -58,8 +59,6 @@ class WordPieces:
 
     def save(self, path: Path) -> None:
         """Write ``tokenizer.json``."""
-        from spade_pyserini.files import atomic_write
-
         with atomic_write(path) as stream:
             stream.write(self._tokenizer.to_str().encode())
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spade_pyserini.errors import InputError
+from spade_pyserini.files import is_unicode
 from spade_pyserini.records import Document
 
 LONGEST_ID = 1000  # Lucene drops documents with much longer ones
@@ -41,11 +42,9 @@ def check_documents(stream: Iterable[Located]) -> Iterator[Document]:
         if len(docid) > LONGEST_ID:
             message = f"the id has {len(docid)} characters, {LONGEST_ID} are the most"
             raise InputError(message, source, line)
-        try:
-            document.contents.encode()
-        except UnicodeEncodeError:
+        if not is_unicode(document.contents):
             message = "the text holds half of a surrogate pair (\\ud800 to \\udfff); repair it"
-            raise InputError(message, source, line) from None
+            raise InputError(message, source, line)
         if not seen.add(docid):
             raise InputError(f"the id {docid!r} was used before; ids must be unique", source, line)
         yield document

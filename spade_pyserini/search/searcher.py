@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from spade_pyserini import java
 from spade_pyserini.errors import ArtifactError, UsageError
+from spade_pyserini.files import is_unicode
 from spade_pyserini.index.manifest import FIELD, IndexManifest, cannot_open, index_tokenizer
 from spade_pyserini.records import Hit, Ranking, Topic
 
@@ -49,7 +50,8 @@ class _Searcher:
         if not 1 <= k <= MOST_HITS:
             raise UsageError(f"hits is from 1 to {MOST_HITS:,}, not {k:,}")
         for topic in topics:
-            check_text(topic.text)
+            if not is_unicode(topic.text):
+                raise UsageError(f"the query {topic.text!r} is not valid Unicode")
         with java.deferred_interrupt():
             return self._batch_search(topics, k, threads)
 
@@ -149,14 +151,6 @@ class Bm25Searcher(_Searcher):
 
     def _query(self, text: str) -> Any:
         return java.java_class("java.lang.String")(text)
-
-
-def check_text(text: str) -> None:
-    """Java takes no half of a surrogate pair, which a command line can bring along."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise UsageError(f"the query {text!r} is not valid Unicode") from None
 
 
 def open_searcher(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from spade_pyserini.corpora import pydoc
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.files import read_json_file, read_json_object, read_lines
+from spade_pyserini.files import is_unicode, read_json_file, read_json_object, read_lines
 from spade_pyserini.records import Topic
 
 NAMES = {
@@ -39,7 +39,7 @@ def read_topics(name: str | Path) -> list[Topic]:
         for line, topic in _reader(path)(path):
             if not topic.qid or topic.qid.split() != [topic.qid] or not topic.qid.isprintable():
                 raise InputError(f"the topic id {topic.qid!r} is not one word", path, line)
-            if not topic.text.isascii() and not _is_unicode(topic.text):
+            if not is_unicode(topic.text):
                 message = "the text holds half of a surrogate pair (\\ud800 to \\udfff); repair it"
                 raise InputError(message, path, line)
             if topic.qid in topics:
@@ -49,14 +49,6 @@ def read_topics(name: str | Path) -> list[Topic]:
         if not topics:
             raise InputError("the file holds no topic", path)
     return list(topics.values())
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 Reader = Callable[[Path], Iterator[tuple[int, Topic]]]
