@@ -32,6 +32,7 @@ class WordPieces:
         self.special_tokens = frozenset(token["content"] for token in special)
         self.special_ids = frozenset(token["id"] for token in special)
         vocabulary = tokenizer.get_vocab()
+        self.mask_id: int = vocabulary.get("[MASK]", -1)
         self.terms = sorted(vocabulary, key=vocabulary.__getitem__)
 
     @classmethod

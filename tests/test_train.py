@@ -111,7 +111,7 @@ def test_the_ablations(recipe: Recipe, tmp_path: Path, strategy: str, parts: set
 def test_each_encoder_gets_what_the_other_finds_hard(recipe: Recipe, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     trainer = Trainer(replace(recipe, warmup_steps=0), tmp_path / "run")
-    block = SampleStream(len(trainer.data.samples), recipe.seed).take(recipe.block)
+    block = SampleStream([len(trainer.data.samples)], recipe.seed).take(recipe.block)
     hardest = {name: trainer._hardest(name, block, 4) for name in ("weighting", "expansion")}
     trainer._exchange_block()
     assert trainer.queues["weighting"] == hardest["expansion"]

@@ -39,11 +39,22 @@ def test_settings(tmp_path: Path) -> None:
 
 
 def test_the_stream_is_a_permutation_each_epoch_and_resumes() -> None:
-    stream = SampleStream(7, seed=1)
+    stream = SampleStream([7], seed=1)
     first, second = stream.take(7), stream.take(7)
     assert sorted(first) == sorted(second) == list(range(7))
     assert first != second
-    assert SampleStream(7, seed=1, position=5).take(4) == (first + second)[5:9]
+    again = SampleStream([7], seed=1)
+    again.state = [9, 5]
+    assert again.take(4) == (first + second)[5:9]
+
+
+def test_several_collections_share_the_batches() -> None:
+    stream = SampleStream([5, 50], seed=1, shares=[3.0, 1.0])
+    taken = [stream.take(4) for _ in range(200)]
+    first = [all(place < 5 for place in batch) for batch in taken]
+    second = [all(5 <= place < 55 for place in batch) for batch in taken]
+    assert all(one or two for one, two in zip(first, second, strict=True))
+    assert 120 < sum(first) < 180
 
 
 def test_samples_from_qrels_and_triples(recipe: Recipe, tmp_path: Path) -> None:
@@ -88,7 +99,7 @@ def test_hard_negatives_are_mined_with_bm25(recipe: Recipe, tmp_path: Path, run:
     arguments = [part for name in settings for part in ("--set", f"{name}={getattr(recipe, name)}")]
     arguments += ["--recipe", "mini", "--stage", "mine", "--output", str(tmp_path / "mined")]
     assert run("train", *arguments).code == 0
-    mined = load_training_data(replace(recipe, negatives=str(tmp_path / "mined/negatives.txt")))
+    mined = load_training_data(replace(recipe, negatives=str(tmp_path / "mined/negatives.tiny.txt")))
     qrels = read_qrels(recipe.qrels or "")
     assert mined.samples
     for sample in mined.samples:

@@ -26,6 +26,8 @@ class SpadeConfig:
     scale: impacts per unit of weight; None until it is calibrated.
     shared_backbone: both encoders stand on one transformer (untrained models only).
     trained: False while the heads are as they were initialised.
+    adapter_rank: above 0, what is kept is low-rank adapters of this rank on a frozen ``base``.
+    base: name or folder of that backbone; base_fingerprint: of its weights.
     backbone: the transformer's own configuration, Hugging Face's.
     """
 
@@ -37,6 +39,9 @@ class SpadeConfig:
     scale: float | None = None
     shared_backbone: bool = False
     trained: bool = False
+    adapter_rank: int = 0
+    base: str | None = None
+    base_fingerprint: str | None = None
     backbone: dict[str, Any] | None = None
     model_type: str = MODEL_TYPE
 
@@ -49,6 +54,8 @@ class SpadeConfig:
             raise UsageError(f"pooling is max or first, not {self.pooling}")
         if self.max_length < 3:
             raise UsageError(f"max_length must leave room for a term, not {self.max_length}")
+        if self.adapter_rank < 0 or (self.adapter_rank and self.shared_backbone):
+            raise UsageError(f"adapter_rank is 0 or more, and 0 when shared: {self.adapter_rank}")
         if not 1 <= self.bits <= 16:
             raise UsageError(f"bits is from 1 to 16, not {self.bits}")
         if self.scale is not None and not 0 < self.scale < float("inf"):

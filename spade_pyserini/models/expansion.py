@@ -59,20 +59,33 @@ class TermExpansionEncoder(nn.Module):
         and a block stays in the processor's cache.
         """
         rows = self.head(hidden)
-        blocks = self._blocks(rows.flatten(0, 1), allowed)
+        tokens = rows.flatten(0, 1)
         if not top_k:
+            blocks = self._blocks(tokens, allowed)
             pooled = [_pool(logits.view(*attended.shape, -1), attended) for _, logits in blocks]
             return torch.cat(pooled, dim=1)
         k = min(self.k, int(allowed.sum()))
-        values, indices = _best(blocks, k)  # Eq. 8
+        with torch.no_grad():
+            values, indices = _best(self._blocks(tokens, allowed), k)  # Eq. 8
+        if torch.is_grad_enabled():  # the gradient needs the logits of these few terms only
+            chosen = self._embeddings()[indices]
+            values = (chosen @ tokens[:, :, None]).squeeze(2) + self.head.bias[indices]
         values = values.relu() * attended.reshape(-1, 1)  # Eq. 7: ReLU and top-k commute
         vector: Tensor = rows.new_zeros(len(attended), len(allowed))
         values, indices = values.view(len(attended), -1), indices.view(len(attended), -1)
         return vector.scatter_reduce(1, indices, values, reduce="amax")  # Eq. 9
 
+    def logits(self, hidden: Tensor) -> Tensor:
+        """All logits of some tokens, [tokens, m] to [tokens, |V|]."""
+        rows = self.head(hidden)
+        return torch.addmm(self.head.bias, rows, self._embeddings().T)
+
+    def _embeddings(self) -> Tensor:
+        return self.backbone.get_input_embeddings().get_parameter("weight")
+
     def _blocks(self, rows: Tensor, allowed: Tensor) -> Iterator[tuple[int, Tensor]]:
         """(first term, logits [tokens, `BLOCK`]) for all blocks of the vocabulary."""
-        embeddings = self.backbone.get_input_embeddings().get_parameter("weight")
+        embeddings = self._embeddings()
         bias = self.head.bias.masked_fill(~allowed, float("-inf"))
         # One buffer for all blocks: fresh memory for each would cost as much as the product.
         buffer = None if torch.is_grad_enabled() else rows.new_empty(len(rows) * BLOCK)

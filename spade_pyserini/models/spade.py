@@ -10,10 +10,17 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_model, save_model
+from safetensors.torch import load_model, save_file, save_model
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 from spade_pyserini.errors import ArtifactError, InputError, NotFoundError, UsageError
+from spade_pyserini.models.adapters import (
+    is_frozen,
+    merged,
+    weights_fingerprint,
+    with_adapters,
+)
 from spade_pyserini.models.backbone import Backbone, empty_backbone, load_backbone
 from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.expansion import TermExpansionEncoder
@@ -35,6 +42,10 @@ class SpadeModel(nn.Module):
 
     ``kept`` is the corpus-level pruning mask over the vocabulary: a term that is False there
     never appears in a document vector. Special tokens are never kept.
+
+    ``query_weights`` is what a term of a query counts, 1 unless trained otherwise. A query's weight
+    is the same for all documents, so it is multiplied into their vectors once, when they are
+    encoded, and queries stay boolean.
     """
 
     kept: Tensor
@@ -56,6 +67,7 @@ class SpadeModel(nn.Module):
         kept[wordpieces.vocabulary_size :] = False  # rows that only round the matrix up
         kept[sorted(wordpieces.special_ids)] = False
         self.register_buffer("kept", kept)
+        self.query_weights = nn.Parameter(torch.ones(size), requires_grad=False)
 
     # Making, loading and saving
 
@@ -67,12 +79,12 @@ class SpadeModel(nn.Module):
         backbone = load_backbone(name)
         settings = config or SpadeConfig(shared_backbone=True)
         settings = replace(settings, backbone=backbone.transformer.config.to_diff_dict())
+        if settings.adapter_rank:
+            known = weights_fingerprint(backbone.transformer)
+            settings = replace(settings, base=str(name), base_fingerprint=known)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             model = cls._build(settings, backbone)
-            if not settings.shared_backbone:
-                weights = backbone.transformer.state_dict()
-                model.expansion.backbone.load_state_dict(weights)
             model.weighting.initialise()
             model.expansion.initialise()
             if backbone.head is not None:
@@ -81,46 +93,73 @@ class SpadeModel(nn.Module):
 
     @classmethod
     def _build(cls, config: SpadeConfig, backbone: Backbone) -> SpadeModel:
-        second = backbone.transformer
+        """Both encoders on this backbone: on itself, on copies, or on adapters of their own."""
+        first = second = backbone.transformer
         if not config.shared_backbone:
             second = empty_backbone(config.backbone or {})
-        weighting = TermWeightingEncoder(backbone.transformer, config.pooling)
+            frozen = config.adapter_rank > 0  # then both can hold the very same weights
+            second.load_state_dict(first.state_dict(), assign=frozen)
+        if config.adapter_rank:
+            first, second = (with_adapters(one, config.adapter_rank) for one in (first, second))
+        weighting = TermWeightingEncoder(first, config.pooling)
         expansion = TermExpansionEncoder(second, config.k)
         return cls(config, weighting, expansion, backbone.wordpieces)
 
     @classmethod
-    def from_pretrained(cls, name: str | Path) -> SpadeModel:
-        """Load a model by its folder, its Hugging Face name, or a name of ours."""
+    def from_pretrained(cls, name: str | Path, *, merge: bool = True) -> SpadeModel:
+        """Load a model by its folder, its Hugging Face name, or a name of ours.
+
+        Adapters are merged into the weights unless they are to be trained further.
+        """
         if name == UNTRAINED:
             return cls.from_backbone("minilm")
         folder = model_folder(name)
         config = SpadeConfig.load(folder)
         wordpieces = WordPieces.load(folder)
         try:
-            model = cls._build(config, Backbone(empty_backbone(config.backbone or {}), wordpieces))
+            if config.adapter_rank:
+                transformer = _base(config, folder)
+            else:
+                transformer = empty_backbone(config.backbone or {})
+            model = cls._build(config, Backbone(transformer, wordpieces))
             model.check_length()
         except (UsageError, KeyError, ValueError, TypeError, RuntimeError) as error:
             message = f"not the configuration of a model that can be built ({error})"
             raise InputError(message, folder / "config.json") from None
         path = folder / WEIGHTS
         try:
-            missing, unexpected = load_model(model, path)
+            missing, unexpected = load_model(model, path, strict=not config.adapter_rank)
         except (SafetensorError, RuntimeError, OSError) as error:
             reason = str(error).strip().splitlines()[0]
             raise ArtifactError(f"{path}: not the weights of this model ({reason})") from None
-        if missing or unexpected:
+        if unexpected or not all(is_frozen(tensor_name) for tensor_name in missing):
             raise ArtifactError(f"{path}: not the weights of this model")
         for tensor_name, tensor in model.state_dict().items():
             if not torch.isfinite(tensor).all():
                 raise ArtifactError(f"{path}: {tensor_name} holds NaN or infinite weights")
+        if config.adapter_rank and merge:
+            model.merge_adapters()
         return model.eval()
 
+    def merge_adapters(self) -> None:
+        """From two sets of adapters on one backbone to two transformers of the usual kind."""
+        for encoder in (self.weighting, self.expansion):
+            encoder.backbone = merged(encoder.backbone)
+        self.config = replace(self.config, adapter_rank=0, base=None, base_fingerprint=None)
+
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write ``config.json``, ``model.safetensors`` and ``tokenizer.json``."""
+        """Write ``config.json``, ``model.safetensors`` and ``tokenizer.json``.
+
+        Of a model with adapters, what is frozen is not written: ``base`` has it.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = folder / f".{WEIGHTS}.tmp"
-        save_model(self, str(unfinished))
+        if self.config.adapter_rank:
+            tensors = self.state_dict()
+            save_file({name: tensors[name] for name in tensors if not is_frozen(name)}, unfinished)
+        else:
+            save_model(self, str(unfinished))
         unfinished.replace(folder / WEIGHTS)
         self.wordpieces.save(folder / "tokenizer.json")
         self.config.save(folder)
@@ -130,9 +169,7 @@ class SpadeModel(nn.Module):
         """The same for two models exactly when they have the same settings and weights."""
         digest = hashlib.sha256(repr(self.config).encode())
         digest.update(self.wordpieces.fingerprint.encode())
-        for name, tensor in sorted(self.state_dict().items()):
-            digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-            digest.update(tensor.contiguous().cpu().view(torch.uint8).numpy().data)
+        digest.update(weights_fingerprint(self).encode())
         return digest.hexdigest()
 
     def reconfigure(self, **changes: Any) -> None:
@@ -191,7 +228,7 @@ class SpadeModel(nn.Module):
         A document without a single known WordPiece is empty: what the expansion encoder makes of
         [CLS] and [SEP] alone says nothing about it.
         """
-        weights = self.aggregate(*self(*padded(batch, self.kept.device)))
+        weights = self.aggregate(*self(*padded(batch, self.kept.device))) * self.query_weights
         if not torch.isfinite(weights).all():
             raise ArtifactError("the model gave NaN or infinite weights; it cannot be used")
         special = self.wordpieces.special_ids
@@ -218,6 +255,15 @@ class SpadeModel(nn.Module):
         if scale is None and parts:
             scale = calibrate(max(part.max().item() for part in parts), self.config.bits)
         return [vector for part in parts for vector in self.impacts(part, scale or 1.0)]
+
+
+def _base(config: SpadeConfig, folder: Path) -> PreTrainedModel:
+    """The frozen backbone that a model's adapters were trained on."""
+    transformer = load_backbone(config.base or "").transformer
+    if weights_fingerprint(transformer) != config.base_fingerprint:
+        message = f"its adapters were trained on another {config.base!r} than the one here"
+        raise ArtifactError(f"{folder}: {message}; the weights differ")
+    return transformer
 
 
 def padded(batch: list[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:

@@ -17,19 +17,22 @@ def main(arguments: list[str]) -> None:
     add("--output", required=True, metavar="DIR", help="folder of the run; the model is DIR/best")
     add(
         "--stage",
-        choices=("mine", "train"),
+        choices=("mine", "head", "train"),
         default="train",
-        help="mine: write DIR/negatives.txt, hard negatives by BM25 for the setting `negatives`",
+        help="mine: write runs of BM25 into DIR, for the settings `negatives` and `dev_pool`; "
+        "head: fit a masked-LM head on the corpus, DIR/best is for the setting `init`",
     )
     add("--resume", action="store_true", help="go on after the last checkpoint in DIR")
     options = parser.parse_args(arguments)
     cli.log_to_stderr(options.verbose)
 
-    from spade_pyserini.train import load_recipe, mine_negatives, train
+    from spade_pyserini.train import fit_head, load_recipe, mine_negatives, train
 
     recipe = load_recipe(options.recipe).with_settings(options.set)
     if options.stage == "mine":
-        print(mine_negatives(recipe, options.output))
+        print(*mine_negatives(recipe, options.output), sep="\n")
+    elif options.stage == "head":
+        print(fit_head(recipe, options.output, resume=options.resume))
     else:
         print(train(recipe, options.output, resume=options.resume))
 

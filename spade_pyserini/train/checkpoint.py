@@ -20,6 +20,8 @@ from torch import Tensor
 
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.files import read_sealed, remove, write_sealed
+from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.adapters import is_frozen
 
 FORMAT = "spade_pyserini.checkpoint/1"
 NAME = "checkpoint"
@@ -51,6 +53,20 @@ def load_checkpoint(run: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | Non
         return state, load_file(folder / "tensors.safetensors")
     except (SafetensorError, OSError) as error:
         raise ArtifactError(f"{folder}: the checkpoint is damaged ({error})") from None
+
+
+def weight_tensors(model: SpadeModel) -> dict[str, Tensor]:
+    """All of the model that training may change, for `save_checkpoint`."""
+    frozen = model.config.adapter_rank > 0
+    weights = model.state_dict()
+    return {f"model.{x}": weights[x] for x in weights if not (frozen and is_frozen(x))}
+
+
+def load_weights(model: SpadeModel, tensors: dict[str, Tensor]) -> None:
+    """Undo `weight_tensors`."""
+    prefix = "model."
+    weights = {x.removeprefix(prefix): tensors[x] for x in tensors if x.startswith(prefix)}
+    model.load_state_dict(weights, strict=not model.config.adapter_rank)
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer, prefix: str) -> dict[str, Tensor]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from spade_pyserini.corpora import open_corpus
 from spade_pyserini.errors import InputError, UsageError
@@ -15,7 +16,7 @@ from spade_pyserini.evaluate.qrels import read_qrels
 from spade_pyserini.files import read_lines
 from spade_pyserini.search.run import read_run
 from spade_pyserini.topics import read_topics
-from spade_pyserini.train.recipe import Recipe
+from spade_pyserini.train.recipe import Collection, Recipe
 
 logger = logging.getLogger(__name__)
 
@@ -31,41 +32,76 @@ class Sample(NamedTuple):
 class TrainingData(NamedTuple):
     """All samples with the texts of their queries and documents.
 
-    ``teacher`` has, by query and document, the scores of a stronger model, or nothing.
+    ``teacher`` has, by query and document, the scores of a stronger model, or nothing. ``sizes``
+    are the numbers of samples of each collection, one after the other in ``samples``. With several
+    collections, ids begin with the number of theirs.
     """
 
     samples: list[Sample]
     queries: dict[str, str]
     documents: dict[str, str]
     teacher: dict[str, dict[str, float]]
+    sizes: list[int]
 
 
 def load_training_data(recipe: Recipe) -> TrainingData:
     """Read what the recipe names; ids that do not meet are errors."""
-    recipe.require("corpus", "queries")
-    if (recipe.qrels is None) == (recipe.triples is None):
+    whole = TrainingData([], {}, {}, {}, [])
+    several = len(recipe.collections) > 1
+    for number, collection in enumerate(recipe.collections):
+        prefix = f"{number}/" if several else ""
+        part = _load_collection(collection, recipe.hard_negatives)
+        whole.samples.extend(
+            Sample(
+                prefix + one.qid, prefix + one.positive, tuple(prefix + x for x in one.negatives)
+            )
+            for one in part.samples
+        )
+        whole.queries.update({prefix + qid: text for qid, text in part.queries.items()})
+        whole.documents.update({prefix + docid: text for docid, text in part.documents.items()})
+        for qid, known in part.teacher.items():
+            whole.teacher[prefix + qid] = {prefix + docid: known[docid] for docid in known}
+        whole.sizes.extend(part.sizes)
+    if len({bool(collection.teacher) for collection in recipe.collections}) > 1:
+        raise UsageError("recipe: either all collections have a teacher or none")
+    return whole
+
+
+def _load_collection(collection: Collection, hard_negatives: int) -> TrainingData:
+    for name in ("corpus", "queries"):
+        if not getattr(collection, name):
+            raise UsageError(f"the recipe names no {name}; add --set {name}=...")
+    if (collection.qrels is None) == (collection.triples is None):
         raise UsageError("the recipe needs either qrels or triples; add --set qrels=...")
-    queries = {topic.qid: topic.text for topic in read_topics(recipe.queries)}
-    if recipe.triples is not None:
-        samples = list(read_triples(Path(recipe.triples)))
+    queries = {topic.qid: topic.text for topic in read_topics(collection.queries)}
+    if collection.triples is not None:
+        samples = list(read_triples(Path(collection.triples)))
     else:
-        samples = _from_qrels(recipe, queries)
+        samples = _from_qrels(collection, hard_negatives)
     for sample in samples:
         if sample.qid not in queries:
-            raise InputError(f"no topic has the id {sample.qid!r}", recipe.queries)
+            raise InputError(f"no topic has the id {sample.qid!r}", collection.queries)
     wanted = {docid for sample in samples for docid in (sample.positive, *sample.negatives)}
-    expansions = read_expansions(Path(recipe.expansions)) if recipe.expansions else {}
+    expansions = read_expansions(Path(collection.expansions)) if collection.expansions else {}
     documents = {
         document.docid: f"{document.contents} {expansions.get(document.docid, '')}".strip()
-        for document in open_corpus(recipe.corpus)
+        for document in open_corpus(collection.corpus)
         if document.docid in wanted
     }
     if missing := sorted(wanted - documents.keys()):
         message = f"{len(missing)} documents of the samples are not in the corpus, {missing[0]!r}"
-        raise InputError(f"{message} among them", recipe.corpus)
-    logger.info("%d samples, %d documents", len(samples), len(documents))
-    teacher = read_teacher(Path(recipe.teacher), samples) if recipe.teacher else {}
-    return TrainingData(samples, queries, documents, teacher)
+        raise InputError(f"{message} among them", collection.corpus)
+    used = {sample.qid for sample in samples}
+    queries = {qid: text for qid, text in queries.items() if qid in used}
+    logger.info(
+        "%s: %d samples, %d queries, %d documents",
+        collection.corpus,
+        len(samples),
+        len(queries),
+        len(documents),
+    )
+    teacher = read_teacher(Path(collection.teacher), samples) if collection.teacher else {}
+    return TrainingData(samples, queries, documents, teacher, [len(samples)])
 
 
 def read_triples(path: Path) -> Iterator[Sample]:
@@ -109,14 +145,14 @@ def read_expansions(path: Path) -> dict[str, str]:
     return expansions
 
 
-def _from_qrels(recipe: Recipe, queries: dict[str, str]) -> list[Sample]:
+def _from_qrels(collection: Collection, hard_negatives: int) -> list[Sample]:
     """One sample for each relevant document; the negatives are the best of the run."""
-    qrels = read_qrels(recipe.qrels or "")
+    qrels = read_qrels(collection.qrels or "")
     ranked: dict[str, list[str]] = {}
-    if recipe.negatives:
-        for ranking in read_run(recipe.negatives):
+    if collection.negatives:
+        for ranking in read_run(collection.negatives):
             ranked[ranking.qid] = [hit.docid for hit in ranking.hits]
-    wanted = recipe.hard_negatives if recipe.negatives else 0
+    wanted = hard_negatives if collection.negatives else 0
     samples: list[Sample] = []
     without: list[str] = []
     for qid, judged in qrels.items():
@@ -135,7 +171,7 @@ def _from_qrels(recipe: Recipe, queries: dict[str, str]) -> list[Sample]:
         )
     if not samples:
         raise InputError(
-            "no query has a positive document and enough negatives", recipe.qrels or ""
+            "no query has a positive document and enough negatives", collection.qrels or ""
         )
     return samples
 
@@ -143,21 +179,37 @@ def _from_qrels(recipe: Recipe, queries: dict[str, str]) -> list[Sample]:
 class SampleStream:
     """Samples in an order that follows from the seed alone, epoch after epoch.
 
-    ``position`` is all the state there is: the number of samples handed out.
+    What is taken at once comes from one collection, drawn by its share. ``state`` is all there
+    is to keep: the number of draws, and the samples that each collection has handed out.
     """
 
-    def __init__(self, size: int, seed: int, position: int = 0) -> None:
-        self.size, self.seed, self.position = size, seed, position
-        self._epoch, self._order = -1, torch.empty(0)
+    def __init__(self, sizes: list[int], seed: int, shares: list[float] | None = None) -> None:
+        self.sizes, self.seed = sizes, seed
+        self.shares = torch.tensor(shares or [1.0] * len(sizes))
+        self.draws, self.positions = 0, [0] * len(sizes)
+        self._orders: dict[int, tuple[int, Tensor]] = {}
+
+    @property
+    def state(self) -> list[int]:
+        return [self.draws, *self.positions]
+
+    @state.setter
+    def state(self, value: list[int]) -> None:
+        self.draws, *self.positions = value
 
     def take(self, count: int) -> list[int]:
-        """The next ``count`` samples, as places in the list of samples."""
-        taken = []
-        for _ in range(count):
-            epoch, place = divmod(self.position, self.size)
-            if epoch != self._epoch:
-                generator = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch)
-                self._epoch, self._order = epoch, torch.randperm(self.size, generator=generator)
-            taken.append(int(self._order[place]))
-            self.position += 1
-        return taken
+        """The next ``count`` samples, as places in the list of all samples."""
+        number = int(torch.multinomial(self.shares, 1, generator=self._random(self.draws)))
+        self.draws += 1
+        return [sum(self.sizes[:number]) + self._next(number) for _ in range(count)]
+
+    def _next(self, number: int) -> int:
+        epoch, place = divmod(self.positions[number], self.sizes[number])
+        self.positions[number] += 1
+        if number not in self._orders or self._orders[number][0] != epoch:
+            order = torch.randperm(self.sizes[number], generator=self._random(epoch, number))
+            self._orders[number] = epoch, order
+        return int(self._orders[number][1][place])
+
+    def _random(self, turn: int, number: int = 0) -> torch.Generator:
+        return torch.Generator().manual_seed((self.seed * 1009 + number) * 1_000_003 + turn)

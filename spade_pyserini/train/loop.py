@@ -10,7 +10,6 @@ other, which trains on them; top-k and corpus-level pruning are on.
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import time
@@ -21,27 +20,33 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
-from torch import Tensor, nn
+from accelerate.utils import broadcast_object_list
+from torch import Tensor
 from tqdm import tqdm
 
 from spade_pyserini.encode.shard import calibrated_scale
-from spade_pyserini.errors import OutputExistsError, SpadeError, UsageError
-from spade_pyserini.files import read_json_file, write_json
-from spade_pyserini.models import SpadeConfig, SpadeModel
+from spade_pyserini.errors import SpadeError, UsageError
 from spade_pyserini.models.spade import padded
-from spade_pyserini.train import losses
 from spade_pyserini.train.checkpoint import (
     load_checkpoint,
     load_optimiser,
+    load_weights,
     optimiser_tensors,
     save_checkpoint,
+    weight_tensors,
 )
 from spade_pyserini.train.data import SampleStream, TrainingData, load_training_data
+from spade_pyserini.train.idf import counted_idf
+from spade_pyserini.train.log import RunLog
+from spade_pyserini.train.objective import Objective
+from spade_pyserini.train.optimise import encoder_optimiser, query_optimiser
+from spade_pyserini.train.optimise import step as optimise
 from spade_pyserini.train.pruning import DocumentFrequency, PruningSettings
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import draw_curves, write_card
-from spade_pyserini.train.step import LossParts, backward
-from spade_pyserini.train.validate import ALPHAS, DevSet, Validation, query_vectors
+from spade_pyserini.train.start import claim, start_model
+from spade_pyserini.train.step import backward
+from spade_pyserini.train.validate import ALPHAS, DevSet, Validation, validate
 
 logger = logging.getLogger(__name__)
 CALIBRATION_SAMPLE = 1000  # training documents that the scale of quantization is taken from
@@ -52,8 +57,7 @@ BOTH = ("cotrain", "apart", "joint")  # strategies that train both
 def train(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
     """Train by ``recipe`` into the folder ``output``; returns the folder of the best model."""
     run = Path(output)
-    _claim(run, recipe, resume)
-    trainer = Trainer(recipe, run)
+    trainer = Trainer(recipe, run, resume)
     trainer.train()
     if trainer.accelerator.is_main_process:
         write_card(run, recipe, trainer.best)
@@ -61,62 +65,46 @@ def train(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
     return run / "best"
 
 
-def _claim(run: Path, recipe: Recipe, resume: bool) -> None:
-    """A run's folder belongs to one recipe."""
-    path = run / "recipe.json"
-    if path.exists():
-        if not resume:
-            raise OutputExistsError(f"{run} holds a run already; pass --resume to go on with it")
-        old, new = read_json_file(path), json.loads(json.dumps(recipe.as_json()))
-        if old != new:
-            names = [name for name in new if old.get(name) != new[name]]
-            changes = "; ".join(f"{name} {old.get(name)}, now {new[name]}" for name in names)
-            raise OutputExistsError(f"{run} was begun with another recipe ({changes})")
-    write_json(path, recipe.as_json())
-
-
 class Trainer:
-    """One run: the model, two optimisers, and the state that a checkpoint keeps."""
+    """One run: the model, its optimisers, and the state that a checkpoint keeps."""
 
-    def __init__(self, recipe: Recipe, run: Path) -> None:
+    def __init__(self, recipe: Recipe, run: Path, resume: bool = False) -> None:
         self.recipe, self.run = recipe, run
         self.accelerator = Accelerator(mixed_precision=recipe.precision)
+        claim(run, recipe, resume, self.accelerator)
         torch.manual_seed(recipe.seed)
-        config = SpadeConfig(k=recipe.k, max_length=recipe.max_length, pooling=recipe.pooling)
-        self.model = SpadeModel.from_backbone(recipe.backbone, config, recipe.seed)
-        self.model.check_length()
-        self.model.to(self.accelerator.device)
         self.data: TrainingData = load_training_data(recipe)
-        self.dev = self._dev_set()
+        self.dev = [DevSet(collection) for collection in recipe.dev_collections]
+        self.model = start_model(recipe).to(self.accelerator.device)
+        self.objective = Objective(recipe, self.data, self.model)
         self.trained = [name for name in ENCODERS if recipe.strategy in (*BOTH, name)]
-        self.optimisers = {name: self._optimiser(name) for name in self.trained}
+        self.optimisers = {
+            name: encoder_optimiser(self.model, name, recipe) for name in self.trained
+        }
+        self._weigh_queries()
         settings = PruningSettings(recipe.gammas, recipe.period)
         self.frequency = DocumentFrequency(len(self.model.kept), settings)
-        self.stream = SampleStream(len(self.data.samples), recipe.seed)
+        shares = [collection.share for collection in recipe.collections]
+        self.stream = SampleStream(self.data.sizes, recipe.seed, shares)
         self.queues: dict[str, list[int]] = {name: [] for name in self.trained}
         self.step = 0
         self.best: dict[str, Any] = {}
         self.worse = 0
-        if len(self._documents(range(recipe.batch_size))) % self.accelerator.num_processes:
-            message = "the documents of a batch do not divide by the number of processes"
-            raise UsageError(f"recipe: {message}; change batch_size")
+        self.log = RunLog(run, self.accelerator.is_main_process)
+        if recipe.batch_size % self.accelerator.num_processes:
+            message = "batch_size does not divide by the number of processes"
+            raise UsageError(f"recipe: {message}, {self.accelerator.num_processes}")
 
-    def _dev_set(self) -> DevSet | None:
-        recipe = self.recipe
-        if not (recipe.dev_qrels and recipe.dev_queries):
-            return None
-        return DevSet(recipe.dev_corpus or recipe.corpus, recipe.dev_queries, recipe.dev_qrels)
-
-    def _optimiser(self, name: str) -> torch.optim.AdamW:
-        encoder: nn.Module = getattr(self.model, name)
-        rate = getattr(self.recipe, f"{name}_rate")
-        head = list(encoder.get_submodule("head").parameters())
-        body = list(encoder.get_submodule("backbone").parameters())
-        groups: list[dict[str, Any]] = [
-            {"params": body},
-            {"params": head, "lr": self.recipe.head_rate or rate},
-        ]
-        return torch.optim.AdamW(groups, lr=rate, weight_decay=0.0)
+    def _weigh_queries(self) -> None:
+        """Weights of query terms, where the recipe asks for them."""
+        if self.recipe.idf == "none":
+            return
+        texts, queries = self.data.documents.values(), self.data.queries.values()
+        weights = self.model.query_weights
+        weights.data = counted_idf(self.model.wordpieces, texts, queries, len(weights)).to(weights)
+        if self.recipe.idf == "learned":
+            weights.requires_grad_()
+            self.optimisers["query"] = query_optimiser(self.model, self.recipe)
 
     # The loop
 
@@ -129,6 +117,7 @@ class Trainer:
                 self.model.train()
                 start = time.perf_counter()
                 parts: dict[str, float] = {}
+                self.encoded = 0
                 if recipe.strategy == "joint":
                     parts |= self._train_jointly(self._next_batch("weighting"))
                 else:
@@ -137,12 +126,14 @@ class Trainer:
                 removed = self.frequency.prune(self.model.kept) if self.pruning else 0
                 self.step += 1
                 seconds = time.perf_counter() - start
-                self._log("step", **parts, removed=removed, seconds=round(seconds, 4))
+                rate = round(self.encoded / seconds, 2)
+                self._log("step", **parts, removed=removed, documents_per_second=rate)
                 bar.update()
                 bar.set_postfix({key: f"{value:.3f}" for key, value in parts.items()})
                 if self.step % recipe.validate_every == 0 or self.step == recipe.steps:
                     self._validate()
                     self._checkpoint()
+        self.log.close()
 
     @property
     def warming_up(self) -> bool:
@@ -185,11 +176,11 @@ class Trainer:
         for start in range(0, len(block), self.recipe.micro_batch):
             places = block[start : start + self.recipe.micro_batch]
             samples = [self.data.samples[place] for place in places]
-            queries = self._queries(places)
-            positives = self._encode(name, self._ids([one.positive for one in samples]))
+            own = self.objective.ids([one.positive for one in samples])
             rivals = [self._rival(block, start + offset) for offset in range(len(places))]
-            negatives = self._encode(name, self._ids(rivals))
-            found += losses.hardness(queries, positives, negatives).tolist()
+            positives = self._encode(name, own)
+            negatives = self._encode(name, self.objective.ids(rivals))
+            found += self.objective.hardness(places, positives, negatives).tolist()
         self.model.train()
         order = sorted(range(len(block)), key=lambda place: (-found[place], place))
         return [block[place] for place in order[:count]]
@@ -228,13 +219,15 @@ class Trainer:
     def _backward(
         self, encode: Any, places: list[int], pointwise: bool, names: list[str]
     ) -> tuple[Tensor, dict[str, float]]:
-        docids = self._documents(places)
-        loss = partial(self._loss, places, docids, pointwise)
+        docids = self.objective.documents(places)
+        self.encoded += len(docids)
+        loss = partial(self.objective.loss, places, docids, pointwise)
         parameters = [one for name in names for one in getattr(self.model, name).parameters()]
+        parameters = [one for one in parameters if one.requires_grad]
         vectors, parts = backward(
             self.accelerator,
             encode,
-            self._ids(docids),
+            self.objective.ids(docids),
             loss,
             micro_batch=self.recipe.micro_batch,
             parameters=parameters,
@@ -245,60 +238,11 @@ class Trainer:
                 "Lower the learning rate, or look at the samples of this batch: "
                 + ", ".join(self.data.samples[place].qid for place in places[:5])
             )
-        for name in names:
-            self.optimisers[name].step()
-            self.optimisers[name].zero_grad(set_to_none=True)
+        for name in (*names, "query"):
+            if name in self.optimisers:
+                optimise(self.optimisers[name], self.recipe, self.step)
+        self.model.query_weights.data.clamp_(min=0)
         return vectors, parts
-
-    def _loss(
-        self, places: list[int], docids: list[str], pointwise: bool, documents: Tensor
-    ) -> LossParts:
-        """Eq. 11, or Eq. 12 with its point-wise term, on the whole batch."""
-        queries = self._queries(places)
-        own = torch.arange(len(places), device=documents.device)
-        relevance = losses.scores(queries, documents)
-        # Another query's copy of the positive is no negative.
-        same = torch.tensor([[two == docids[row] for two in docids] for row in range(len(places))])
-        same[own.cpu(), own.cpu()] = False
-        relevance = relevance.masked_fill(same.to(documents.device), float("-inf"))
-        parts = {"ranking": losses.ranking_loss(relevance, own)}
-        if self.data.teacher:
-            parts["distillation"] = self._distillation(places, docids, relevance)
-        if pointwise:
-            point = losses.pointwise_loss(queries, documents[: len(places)])
-            parts["pointwise"] = self.recipe.lambda_ * point
-            if self.recipe.flops:
-                parts["flops"] = self.recipe.flops * losses.flops_loss(documents)
-        return parts
-
-    def _distillation(self, places: list[int], docids: list[str], relevance: Tensor) -> Tensor:
-        """How far the scores of each query's own documents are from the teacher's."""
-        own, teacher = [], []
-        first = len(places)
-        for row, place in enumerate(places):
-            sample = self.data.samples[place]
-            columns = [row, *range(first, first + len(sample.negatives))]
-            first += len(sample.negatives)
-            own.append(relevance[row, columns])
-            known = self.data.teacher[sample.qid]
-            teacher.append([known[docids[column]] for column in columns])
-        loss = losses.kl_loss if self.recipe.distillation == "kl" else losses.margin_mse_loss
-        target = torch.tensor(teacher, device=relevance.device)
-        return self.recipe.distillation_weight * loss(torch.stack(own), target)
-
-    def _documents(self, places: Any) -> list[str]:
-        """The documents of a batch: all positives, then all negatives."""
-        samples = [self.data.samples[place % len(self.data.samples)] for place in places]
-        positives = [sample.positive for sample in samples]
-        return positives + [docid for sample in samples for docid in sample.negatives]
-
-    def _ids(self, docids: list[str]) -> list[list[int]]:
-        texts = [self.data.documents[docid] for docid in docids]
-        return self.model.wordpieces.document_ids(texts, self.recipe.max_length)
-
-    def _queries(self, places: list[int]) -> Tensor:
-        samples = [self.data.samples[place] for place in places]
-        return query_vectors(self.model, [self.data.queries[one.qid] for one in samples])
 
     def _encode(self, name: str, ids: list[list[int]]) -> Tensor:
         inputs = padded(ids, self.accelerator.device)
@@ -309,12 +253,19 @@ class Trainer:
     # Validation, checkpoints, log
 
     def _validate(self) -> None:
-        if self.dev is None or not self.accelerator.is_main_process:
-            if not self.best and self.step == self.recipe.steps:
+        if self.accelerator.is_main_process:
+            self._find_best()
+        # One process measures, all know: they stop together.
+        told = [self.best, self.worse]
+        self.best, self.worse = broadcast_object_list(told)
+
+    def _find_best(self) -> None:
+        if not self.dev:
+            if self.step == self.recipe.steps:
                 self._keep_best(None)
             return
         only = {"weighting": (0.0,), "expansion": (1.0,), "joint": (self.recipe.joint_alpha,)}
-        found = self.dev.validate(self.model, only.get(self.recipe.strategy, ALPHAS))
+        found = validate(self.model, self.dev, only.get(self.recipe.strategy, ALPHAS))
         self._log("validation", **found._asdict())
         if self.warming_up and self.step < self.recipe.steps:
             return  # not pruned yet: no candidate for the best model
@@ -339,19 +290,20 @@ class Trainer:
         self.model.train()
 
     def _checkpoint(self) -> None:
+        random = self.accelerator.gather(torch.get_rng_state()[None].to(self.accelerator.device))
         if not self.accelerator.is_main_process:
             return
-        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        tensors = weight_tensors(self.model)
         for name, optimiser in self.optimisers.items():
             tensors |= optimiser_tensors(optimiser, f"optimiser.{name}")
         for name, tensor in self.frequency.state_dict().items():
             tensors[f"frequency.{name}"] = tensor
-        tensors["random.cpu"] = torch.get_rng_state()
+        tensors["random.cpu"] = random  # one row for each process
         if self.accelerator.device.type == "cuda":
             tensors["random.cuda"] = torch.cuda.get_rng_state(self.accelerator.device)
         state = {
             "step": self.step,
-            "position": self.stream.position,
+            "stream": self.stream.state,
             "queues": self.queues,
             "best": self.best,
             "worse": self.worse,
@@ -360,35 +312,23 @@ class Trainer:
 
     def _restore(self) -> None:
         found = load_checkpoint(self.run)
+        self.log.begin(found[0]["step"] if found else 0)
         if found is None:
-            (self.run / "log.jsonl").unlink(missing_ok=True)
             return
         state, tensors = found
-        prefix = "model."
-        self.model.load_state_dict(
-            {name.removeprefix(prefix): x for name, x in tensors.items() if name.startswith(prefix)}
-        )
+        load_weights(self.model, tensors)
         for name, optimiser in self.optimisers.items():
             load_optimiser(optimiser, tensors, f"optimiser.{name}")
         self.frequency.load_state_dict(
             {name: tensors[f"frequency.{name}"] for name in ("counts", "numbers")}
         )
-        torch.set_rng_state(tensors["random.cpu"])
+        states = tensors["random.cpu"]
+        torch.set_rng_state(states[self.accelerator.process_index % len(states)])
         if "random.cuda" in tensors and self.accelerator.device.type == "cuda":
             torch.cuda.set_rng_state(tensors["random.cuda"], self.accelerator.device)
         self.step, self.worse, self.best = state["step"], state["worse"], state["best"]
-        self.queues, self.stream.position = state["queues"], state["position"]
-        self._forget_log_after(self.step)
+        self.queues, self.stream.state = state["queues"], state["stream"]
         logger.info("going on after step %d", self.step)
 
-    def _forget_log_after(self, step: int) -> None:
-        """Lines of steps that will be done again."""
-        path = self.run / "log.jsonl"
-        if path.exists():
-            lines = path.read_text().splitlines()
-            path.write_text("".join(f"{x}\n" for x in lines if json.loads(x)["step"] <= step))
-
     def _log(self, event: str, **values: Any) -> None:
-        if self.accelerator.is_main_process:
-            with (self.run / "log.jsonl").open("a") as stream:
-                stream.write(json.dumps({"event": event, "step": self.step, **values}) + "\n")
+        self.log.write(event, self.step, **values)

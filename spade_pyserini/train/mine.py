@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 
 from spade_pyserini.corpora import open_corpus
+from spade_pyserini.errors import UsageError
 from spade_pyserini.evaluate import read_qrels
 from spade_pyserini.index import build_bm25_index
 from spade_pyserini.search import Bm25Searcher, search_topics, write_run
@@ -16,22 +17,36 @@ logger = logging.getLogger(__name__)
 HITS = 100
 
 
-def mine_negatives(recipe: Recipe, output: str | Path, hits: int = HITS) -> Path:
-    """Index the recipe's corpus for BM25, search its queries, and write ``negatives.txt``.
+def mine_negatives(recipe: Recipe, output: str | Path, hits: int = HITS) -> list[Path]:
+    """Search the recipe's queries with BM25; returns the runs that were written.
 
-    The run is what the setting ``negatives`` takes; relevant documents are left out when samples
-    are made from it, so it can serve several sets of judgements.
+    ``negatives.<corpus>.txt`` is for the setting ``negatives``: relevant documents are left out
+    when samples are made from it. ``pool.<corpus>.txt`` is for a validation's ``pool``.
     """
     folder = Path(output)
-    recipe.require("corpus", "queries")
-    topics = read_topics(recipe.queries)
-    if recipe.qrels is not None:
-        judged = read_qrels(recipe.qrels)
+    written = {}
+    for collection in recipe.collections:
+        if not collection.queries:
+            raise UsageError("the recipe names no queries; add --set queries=...")
+        name = f"negatives.{open_corpus(collection.corpus).name}.txt"
+        written[name] = (collection.corpus, collection.queries, collection.qrels)
+    for dev in recipe.dev_collections:
+        name = f"pool.{open_corpus(dev.corpus).name}.txt"
+        written[name] = (dev.corpus, dev.queries, dev.qrels)
+    for name, (corpus, queries, qrels) in written.items():
+        _search(corpus, queries, qrels, folder / name, hits)
+    return [folder / name for name in written]
+
+
+def _search(corpus: str, queries: str, qrels: str | None, path: Path, hits: int) -> None:
+    topics = read_topics(queries)
+    if qrels is not None:
+        judged = read_qrels(qrels)
         topics = [topic for topic in topics if topic.qid in judged]
-    build_bm25_index(open_corpus(recipe.corpus), folder / "bm25", threads=2)
-    path = folder / "negatives.txt"
-    with Bm25Searcher(folder / "bm25") as searcher:
+    documents = open_corpus(corpus)
+    index = path.parent / f"bm25.{documents.name}"
+    build_bm25_index(documents, index, threads=2)
+    with Bm25Searcher(index) as searcher:
         rankings = search_topics(searcher, topics, hits=hits, threads=2)
         without = write_run(rankings, path, "bm25", overwrite=True)
     logger.info("%s: %d topics, %d of them without a hit", path, len(topics), without)
-    return path

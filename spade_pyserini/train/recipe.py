@@ -6,16 +6,28 @@
     tau = 30
 
 Paths in a recipe are relative to the folder the command runs in. ``--set key=value`` changes one.
+Several collections are tables of their own, and then stand instead of the flat settings::
+
+    [[data]]
+    corpus = "one/"
+    queries = "one/queries.jsonl"
+    qrels = "one/qrels/train.tsv"
+
+    [[dev]]
+    corpus = "two/"
+    queries = "two/queries.jsonl"
+    qrels = "two/qrels/dev.tsv"
 """
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 import types
 import typing
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from spade_pyserini.errors import InputError, NotFoundError, UsageError
 from spade_pyserini.train.pruning import PAPER_GAMMAS
@@ -25,11 +37,37 @@ STRATEGIES = ("cotrain", "apart", "joint", "weighting", "expansion")
 
 
 @dataclass(frozen=True)
+class Collection:
+    """What is trained on: see `Recipe`. ``share`` is its part of the batches, beside the others."""
+
+    corpus: str = ""
+    queries: str = ""
+    qrels: str | None = None
+    triples: str | None = None
+    negatives: str | None = None
+    expansions: str | None = None
+    teacher: str | None = None
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class DevCollection:
+    """What is validated on: see `Recipe`."""
+
+    corpus: str = ""
+    queries: str = ""
+    qrels: str = ""
+    pool: str | None = None
+    sample: int = 0
+
+
+@dataclass(frozen=True)
 class Recipe:
     """The paper's settings are the defaults; its symbols keep their names.
 
     What is trained
-        backbone, max_length, pooling: as in `SpadeConfig`.
+        backbone, max_length, pooling, adapter_rank: as in `SpadeConfig`.
+        init: a model to start from instead of the backbone with fresh heads.
         k: terms kept per token in fine-tuning (Eq. 8).
         strategy: ``cotrain`` (the paper's); and its ablations: ``apart`` (both encoders, each on
             all samples, pruning from the start), ``joint`` (one loss on the sum of both, at
@@ -40,6 +78,7 @@ class Recipe:
         negatives: a TREC run that hard negatives are drawn from; none means in-batch only.
         hard_negatives: how many of them for each query.
         expansions: a TSV of ``docid <tab> text`` that is appended to the documents.
+        data: several collections instead of one; a batch comes from one of them.
     How long
         warmup_steps, steps: of warm-up, and in all.
         batch_size: queries of an effective batch, whatever micro_batch and processes are.
@@ -47,20 +86,33 @@ class Recipe:
     How
         weighting_rate, expansion_rate, head_rate: learning rates of the two encoders, and of
             both heads where it is given.
+        schedule: ``constant`` (the paper's), or ``linear``: up over rate_warmup steps, then down
+            to 0. max_grad_norm: gradients are cut to this length, 0 for never.
         lambda_: weight of the point-wise loss (Eq. 12).
         tau: percent of a block that an encoder hands to the other, by loss.
         block: samples of a block.
         gammas, period: corpus-level pruning, see `PruningSettings`; no gammas turns it off.
+        ranking_weight: weight of the ranking loss (Eq. 11, 12), beside a teacher's.
         teacher: a TREC run of a stronger model's scores for every query's own documents.
+        dense_teacher: instead, a sentence-transformers model (or ``minilm``) that scores every
+            query with every document of its batch; teacher_scale times the cosine.
         distillation: ``kl`` or ``margin_mse``, how they are learned from; distillation_weight.
+        idf: weights of query terms, ``none``, ``counted`` in the corpus, or ``learned`` from there
+            on with the rate idf_rate.
         flops: weight of the FLOPS regularizer on expansion.
         precision: accelerate's ``no`` or ``bf16``.
     Validation
-        dev_corpus, dev_queries, dev_qrels: none means the training ones, without validation.
+        dev_corpus, dev_queries, dev_qrels: the corpus is the training one where none is given;
+            without queries and qrels there is no validation.
+        dev_pool: a TREC run; only its documents and the judged ones are searched.
+        dev_sample: only so many queries, 0 for all.
+        dev: several collections instead of one; the figures are means over them.
         validate_every, patience: steps, and validations without a better one before the end.
     """
 
     backbone: str = "bert-base-uncased"
+    init: str | None = None
+    adapter_rank: int = 0
     max_length: int = 256
     pooling: str = "max"
     k: int = 10
@@ -74,6 +126,7 @@ class Recipe:
     negatives: str | None = None
     hard_negatives: int = 1
     expansions: str | None = None
+    data: tuple[Collection, ...] = ()
 
     warmup_steps: int = 32_000
     steps: int = 64_000
@@ -83,20 +136,31 @@ class Recipe:
     weighting_rate: float = 1e-5
     expansion_rate: float = 5e-6
     head_rate: float | None = None
+    schedule: str = "constant"
+    rate_warmup: int = 0
+    max_grad_norm: float = 0.0
+    ranking_weight: float = 1.0
     lambda_: float = 1.0
     tau: float = 30.0
     block: int = 1024
     gammas: tuple[float, ...] = PAPER_GAMMAS
     period: int = 3200
     teacher: str | None = None
+    dense_teacher: str | None = None
+    teacher_scale: float = 20.0
     distillation: str = "kl"
     distillation_weight: float = 1.0
+    idf: str = "none"
+    idf_rate: float = 1e-3
     flops: float = 0.0
     precision: str = "no"
 
     dev_corpus: str | None = None
     dev_queries: str | None = None
     dev_qrels: str | None = None
+    dev_pool: str | None = None
+    dev_sample: int = 0
+    dev: tuple[DevCollection, ...] = ()
     validate_every: int = 1600
     patience: int = 5
     seed: int = 0
@@ -110,6 +174,10 @@ class Recipe:
             "precision is no or bf16": self.precision in ("no", "bf16"),
             "hard_negatives is 0 or more": self.hard_negatives >= 0,
             "distillation is kl or margin_mse": self.distillation in ("kl", "margin_mse"),
+            "idf is none, counted or learned": self.idf in ("none", "counted", "learned"),
+            "schedule is constant or linear": self.schedule in ("constant", "linear"),
+            "shares are above 0": all(one.share > 0 for one in self.data),
+            "one teacher is enough": not (self.dense_teacher and self.teacher),
         }
         for name in ("batch_size", "micro_batch", "block", "period", "validate_every", "patience"):
             checks[f"{name} is 1 or more"] = getattr(self, name) >= 1
@@ -126,6 +194,26 @@ class Recipe:
         for name in names:
             if not getattr(self, name):
                 raise UsageError(f"the recipe names no {name}; add --set {name}=...")
+
+    @property
+    def collections(self) -> tuple[Collection, ...]:
+        """What is trained on: the tables, or the one collection of the flat settings."""
+        if self.data:
+            return self.data
+        self.require("corpus")
+        names = [field.name for field in fields(Collection) if field.name != "share"]
+        return (Collection(**{name: getattr(self, name) for name in names}),)
+
+    @property
+    def dev_collections(self) -> tuple[DevCollection, ...]:
+        """What is validated on, if anything."""
+        if self.dev or not (self.dev_queries and self.dev_qrels):
+            return self.dev
+        corpus = self.dev_corpus or self.corpus
+        one = DevCollection(
+            corpus, self.dev_queries, self.dev_qrels, self.dev_pool, self.dev_sample
+        )
+        return (one,)
 
     def as_json(self) -> dict[str, Any]:
         """For ``recipe.json`` in the run's folder."""
@@ -147,6 +235,9 @@ def load_recipe(name: str | Path) -> Recipe:
     return _change(Recipe(), values, str(path))
 
 
+T = TypeVar("T", Recipe, Collection, DevCollection)
+
+
 def _parse(setting: str) -> tuple[str, Any]:
     key, equals, value = setting.partition("=")
     if not equals:
@@ -157,13 +248,15 @@ def _parse(setting: str) -> tuple[str, Any]:
         return key.strip(), value
 
 
-def _change(recipe: Recipe, values: dict[str, Any], source: str) -> Recipe:
-    hints = typing.get_type_hints(Recipe)
-    known = {field.name for field in fields(Recipe)}
+def _change(recipe: T, values: dict[str, Any], source: str) -> T:
+    hints = typing.get_type_hints(type(recipe))
     changes = {}
     for key, value in values.items():
-        if key not in known:
-            raise UsageError(f"{source}: a recipe has no setting {key!r}")
+        if key not in hints:
+            kind = type(recipe).__name__
+            near = "".join(difflib.get_close_matches(key, hints, 1))
+            hint = f"; did you mean {near}?" if near else ""
+            raise UsageError(f"{source}: a {kind} has no setting {key!r}{hint}")
         changes[key] = _converted(value, hints[key], f"{source}: {key}")
     try:
         return replace(recipe, **changes)
@@ -175,7 +268,13 @@ def _converted(value: Any, hint: Any, place: str) -> Any:
     """TOML's value as the type the field has: lists are tuples, whole numbers may be floats."""
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if isinstance(value, list):
-        value = tuple(float(one) for one in value)
+        (kind, *_) = typing.get_args(hint) or (float,)
+        if kind in (Collection, DevCollection):
+            if not all(isinstance(one, dict) for one in value):
+                raise UsageError(f"{place} is a list of tables")
+            value = tuple(_change(kind(), one, place) for one in value)
+        elif all(isinstance(one, int | float) for one in value):
+            value = tuple(float(one) for one in value)
     if float in kinds and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     plain = tuple(tuple if typing.get_origin(kind) is tuple else kind for kind in kinds)

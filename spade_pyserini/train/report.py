@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +9,10 @@ from matplotlib.figure import Figure
 
 from spade_pyserini.files import atomic_write
 from spade_pyserini.table import text_table
+from spade_pyserini.train.log import read_log
 from spade_pyserini.train.recipe import Recipe
 
 PARTS = ("_ranking", "_pointwise", "_flops", "_distillation")
-
-
-def read_log(run: Path, event: str) -> list[dict[str, Any]]:
-    """The lines of one kind in the run's log."""
-    lines = (json.loads(line) for line in (run / "log.jsonl").read_text().splitlines())
-    return [line for line in lines if line["event"] == event]
 
 
 def draw_curves(run: Path) -> Path:

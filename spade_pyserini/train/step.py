@@ -33,6 +33,8 @@ def backward(
     so their number must divide by that of the processes. ``loss`` gets the vectors of all,
     [documents, |V|]. Returns these vectors and the value of each part.
     """
+    if len(documents) % accelerator.num_processes:
+        raise ValueError("the documents of a batch do not divide by the number of processes")
     share = len(documents) // accelerator.num_processes
     first = accelerator.process_index * share
     own = documents[first : first + share]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from statistics import fmean
 from typing import NamedTuple
 
 import torch
@@ -16,72 +18,91 @@ from spade_pyserini.evaluate.qrels import Qrels
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.spade import padded
 from spade_pyserini.records import Hit, Ranking, Topic
+from spade_pyserini.search.run import read_run
 from spade_pyserini.topics import read_topics
+from spade_pyserini.train.recipe import DevCollection
 
 ALPHAS = tuple(step / 10 for step in range(11))
 DEPTH = 100
 
 
 class Validation(NamedTuple):
-    """The best alpha and its figures; ``terms`` and ``expanded`` are means per document."""
+    """The best alpha and its figures, means over the collections.
+
+    by_alpha: MRR@10 for each alpha; by_collection: MRR@10 of the best alpha. terms and expanded:
+    of a document, in all and by the expansion encoder. expansion_share: of the sum of a document's
+    weights, at the best alpha.
+    """
 
     alpha: float
     mrr: float
     ndcg: float
     by_alpha: dict[str, float]
+    by_collection: dict[str, float]
     terms: float
     expanded: float
+    expansion_share: float
+    documents_per_second: float
+
+
+class Scores(NamedTuple):
+    """[topics, documents] for each encoder, and totals over the documents."""
+
+    weighting: Tensor
+    expansion: Tensor
+    terms: int
+    expanded: int
+    weighting_sum: float
+    expansion_sum: float
 
 
 class DevSet:
     """A validation collection, read once."""
 
-    def __init__(self, corpus: str, queries: str, qrels: str) -> None:
-        self.qrels: Qrels = read_qrels(qrels)
-        self.topics: list[Topic] = [
-            topic for topic in read_topics(queries) if topic.qid in self.qrels
-        ]
-        if not self.topics:
-            raise InputError(f"no topic has judgements in {qrels}", queries)
-        documents = list(open_corpus(corpus))
+    def __init__(self, collection: DevCollection) -> None:
+        judged = read_qrels(collection.qrels)
+        topics = [topic for topic in read_topics(collection.queries) if topic.qid in judged]
+        if not topics:
+            raise InputError(f"no topic has judgements in {collection.qrels}", collection.queries)
+        if 0 < collection.sample < len(topics):  # evenly spread over the file
+            spread = range(collection.sample)
+            topics = [topics[place * len(topics) // collection.sample] for place in spread]
+        self.topics: list[Topic] = topics
+        self.qrels: Qrels = {topic.qid: judged[topic.qid] for topic in topics}
+        corpus = open_corpus(collection.corpus)
+        self.name = corpus.name
+        documents = list(corpus)
+        if collection.pool:
+            wanted = {docid for known in self.qrels.values() for docid in known}
+            for ranking in read_run(collection.pool):
+                if ranking.qid in self.qrels:
+                    wanted.update(hit.docid for hit in ranking.hits)
+            documents = [document for document in documents if document.docid in wanted]
         self.docids = [document.docid for document in documents]
         self.texts = [document.contents for document in documents]
 
-    @torch.inference_mode()
-    def validate(self, model: SpadeModel, alphas: tuple[float, ...] = ALPHAS) -> Validation:
-        """MRR@10 of the float scores for each alpha; the best one with all its figures."""
-        training = model.training
-        model.eval()
-        weighting, expansion, terms, expanded = self._scores(model)
-        model.train(training)
-        results = {}
-        for alpha in alphas:
-            run = self._rank((1 - alpha) * weighting + alpha * expansion)
-            results[alpha] = evaluate_run(self.qrels, run, [RR @ 10, nDCG @ 10])
-        best = max(alphas, key=lambda alpha: results[alpha][RR @ 10])
-        return Validation(
-            alpha=best,
-            mrr=results[best][RR @ 10],
-            ndcg=results[best][nDCG @ 10],
-            by_alpha={f"{alpha:g}": results[alpha][RR @ 10] for alpha in alphas},
-            terms=terms,
-            expanded=expanded,
-        )
-
-    def _scores(self, model: SpadeModel) -> tuple[Tensor, Tensor, float, float]:
-        """Scores [topics, documents] of each encoder, and mean numbers of terms."""
-        queries = query_vectors(model, [topic.text for topic in self.topics])
+    def scores(self, model: SpadeModel) -> Scores:
+        """Encode all documents and compare them with all topics."""
+        queries = query_vectors(model, [topic.text for topic in self.topics]) * model.query_weights
         shape = (len(self.topics), len(self.texts))
         weighting, expansion = torch.zeros(shape), torch.zeros(shape)
         ids = model.wordpieces.document_ids(self.texts, model.config.max_length)
         terms = expanded = 0
+        sums = [0.0, 0.0]
         for batch, places in batches(ids, BATCH_TOKENS):
             own, added = model(*padded(batch, model.kept.device))
             weighting[:, places] = (queries @ own.T).cpu()
             expansion[:, places] = (queries @ added.T).cpu()
             terms += int(((own > 0) | (added > 0)).sum())
             expanded += int((added > 0).sum())
-        return weighting, expansion, terms / len(ids), expanded / len(ids)
+            for number, vectors in enumerate((own, added)):
+                sums[number] += float((vectors * model.query_weights).sum())
+        return Scores(weighting, expansion, terms, expanded, sums[0], sums[1])
+
+    def measure(self, relevance: Tensor) -> tuple[float, float]:
+        """MRR@10 and nDCG@10 of scores [topics, documents]."""
+        found = evaluate_run(self.qrels, self._rank(relevance), [RR @ 10, nDCG @ 10])
+        return found[RR @ 10], found[nDCG @ 10]
 
     def _rank(self, relevance: Tensor) -> list[Ranking]:
         best = relevance.topk(min(DEPTH, relevance.shape[1]), dim=1)
@@ -98,6 +119,42 @@ class DevSet:
                 self.topics, best.values.tolist(), best.indices.tolist(), strict=True
             )
         ]
+
+
+@torch.inference_mode()
+def validate(
+    model: SpadeModel, sets: list[DevSet], alphas: tuple[float, ...] = ALPHAS
+) -> Validation:
+    """Measure the float scores for each alpha; the best one with all its figures."""
+    training = model.training
+    model.eval()
+    start = time.perf_counter()
+    scores = [one.scores(model) for one in sets]
+    seconds = time.perf_counter() - start
+    model.train(training)
+    figures = {
+        alpha: [
+            dev.measure((1 - alpha) * found.weighting + alpha * found.expansion)
+            for dev, found in zip(sets, scores, strict=True)
+        ]
+        for alpha in alphas
+    }
+    by_alpha = {alpha: fmean(mrr for mrr, _ in found) for alpha, found in figures.items()}
+    best = max(alphas, key=by_alpha.__getitem__)
+    documents = sum(len(dev.texts) for dev in sets)
+    weighting = (1 - best) * sum(found.weighting_sum for found in scores)
+    expansion = best * sum(found.expansion_sum for found in scores)
+    return Validation(
+        alpha=best,
+        mrr=by_alpha[best],
+        ndcg=fmean(ndcg for _, ndcg in figures[best]),
+        by_alpha={f"{alpha:g}": value for alpha, value in by_alpha.items()},
+        by_collection={dev.name: mrr for dev, (mrr, _) in zip(sets, figures[best], strict=True)},
+        terms=sum(found.terms for found in scores) / documents,
+        expanded=sum(found.expanded for found in scores) / documents,
+        expansion_share=expansion / (weighting + expansion) if weighting + expansion else 0.0,
+        documents_per_second=round(documents / seconds, 2),
+    )
 
 
 def query_vectors(model: SpadeModel, texts: list[str]) -> Tensor:

@@ -1,0 +1,101 @@
+"""The loss of a batch: Eq. 11 and 12 on all its documents, and what a teacher says about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from spade_pyserini.models import SpadeModel
+from spade_pyserini.train import losses
+from spade_pyserini.train.data import TrainingData
+from spade_pyserini.train.recipe import Recipe
+from spade_pyserini.train.step import LossParts
+from spade_pyserini.train.teacher import DenseTeacher
+from spade_pyserini.train.validate import query_vectors
+
+
+class Objective:
+    """Samples are given as places in ``data.samples``."""
+
+    def __init__(self, recipe: Recipe, data: TrainingData, model: SpadeModel) -> None:
+        self.recipe, self.data, self.model = recipe, data, model
+        self.dense: DenseTeacher | None = None
+        if recipe.dense_teacher:
+            self.dense = DenseTeacher(recipe.dense_teacher, model.kept.device)
+
+    def documents(self, places: Sequence[int]) -> list[str]:
+        """The documents of a batch: all positives, then all negatives."""
+        samples = [self.data.samples[place] for place in places]
+        positives = [sample.positive for sample in samples]
+        return positives + [docid for sample in samples for docid in sample.negatives]
+
+    def ids(self, docids: list[str]) -> list[list[int]]:
+        """Their WordPieces."""
+        texts = [self.data.documents[docid] for docid in docids]
+        return self.model.wordpieces.document_ids(texts, self.recipe.max_length)
+
+    def loss(
+        self, places: list[int], docids: list[str], pointwise: bool, documents: Tensor
+    ) -> LossParts:
+        """Eq. 11, or Eq. 12 with its point-wise term. documents [D, |V|]: those of docids."""
+        queries = query_vectors(self.model, self._texts(places))
+        relevance = losses.scores(queries * self.model.query_weights, documents)
+        own = torch.arange(len(places), device=documents.device)
+        # Another query's copy of the positive is no negative.
+        same = torch.tensor([[two == docids[row] for two in docids] for row in range(len(places))])
+        same[own.cpu(), own.cpu()] = False
+        rivals = relevance.masked_fill(same.to(documents.device), float("-inf"))
+        parts = {"ranking": self.recipe.ranking_weight * losses.ranking_loss(rivals, own)}
+        if self.dense or self.data.teacher:
+            parts["distillation"] = self._distillation(places, docids, relevance)
+        if pointwise:
+            point = losses.pointwise_loss(queries, documents[: len(places)])
+            parts["pointwise"] = self.recipe.lambda_ * point
+            if self.recipe.flops:
+                parts["flops"] = self.recipe.flops * losses.flops_loss(documents)
+        return parts
+
+    def hardness(self, places: list[int], positives: Tensor, negatives: Tensor) -> Tensor:
+        """The loss of each sample alone, [samples]."""
+        queries = query_vectors(self.model, self._texts(places)) * self.model.query_weights
+        return losses.hardness(queries, positives, negatives)
+
+    def _texts(self, places: list[int]) -> list[str]:
+        return [self.data.queries[self.data.samples[place].qid] for place in places]
+
+    def _distillation(self, places: list[int], docids: list[str], relevance: Tensor) -> Tensor:
+        """How far our scores are from the teacher's."""
+        compare = self._with_dense if self.dense else self._with_file
+        student, teacher = compare(places, docids, relevance)
+        loss = losses.kl_loss if self.recipe.distillation == "kl" else losses.margin_mse_loss
+        return self.recipe.distillation_weight * loss(student, teacher)
+
+    def _with_dense(
+        self, places: list[int], docids: list[str], relevance: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Every query with every document of the batch, its positive first."""
+        assert self.dense is not None
+        texts = [self.data.documents[docid] for docid in docids]
+        teacher = self.recipe.teacher_scale * self.dense.scores(self._texts(places), texts)
+        columns = torch.arange(len(docids)).repeat(len(places), 1)
+        for row in range(len(places)):
+            columns[row, [0, row]] = columns[row, [row, 0]]
+        columns = columns.to(relevance.device)
+        return relevance.gather(1, columns), teacher.to(relevance).gather(1, columns)
+
+    def _with_file(
+        self, places: list[int], docids: list[str], relevance: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Every query with its own documents."""
+        student, teacher = [], []
+        first = len(places)
+        for row, place in enumerate(places):
+            sample = self.data.samples[place]
+            columns = [row, *range(first, first + len(sample.negatives))]
+            first += len(sample.negatives)
+            student.append(relevance[row, columns])
+            known = self.data.teacher[sample.qid]
+            teacher.append([known[docids[column]] for column in columns])
+        return torch.stack(student), torch.tensor(teacher, device=relevance.device)

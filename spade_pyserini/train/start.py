@@ -1,0 +1,56 @@
+"""How a run begins: its folder belongs to one recipe, and the model is fresh or a given one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from accelerate import Accelerator
+
+from spade_pyserini.errors import OutputExistsError, UsageError
+from spade_pyserini.files import read_json_file, write_json
+from spade_pyserini.models import SpadeConfig, SpadeModel
+from spade_pyserini.train.recipe import Recipe
+
+
+def claim(run: Path, recipe: Recipe, resume: bool, accelerator: Accelerator) -> None:
+    """Write the recipe into the run's folder, or refuse a folder of another one."""
+    if accelerator.is_main_process:
+        _claim(run, recipe, resume)
+    accelerator.wait_for_everyone()
+
+
+def _claim(run: Path, recipe: Recipe, resume: bool) -> None:
+    path = run / "recipe.json"
+    if path.exists():
+        if not resume:
+            raise OutputExistsError(f"{run} holds a run already; pass --resume to go on with it")
+        old, new = read_json_file(path), json.loads(json.dumps(recipe.as_json()))
+        if old != new:
+            names = [name for name in new if old.get(name) != new[name]]
+            changes = "; ".join(f"{name} {old.get(name)}, now {new[name]}" for name in names)
+            raise OutputExistsError(f"{run} was begun with another recipe ({changes})")
+    write_json(path, recipe.as_json())
+
+
+def start_model(recipe: Recipe) -> SpadeModel:
+    """The recipe's backbone with fresh heads, or the model that it starts from."""
+    if recipe.init is None:
+        config = SpadeConfig(
+            k=recipe.k,
+            max_length=recipe.max_length,
+            pooling=recipe.pooling,
+            adapter_rank=recipe.adapter_rank,
+        )
+        model = SpadeModel.from_backbone(recipe.backbone, config, recipe.seed)
+    else:
+        model = SpadeModel.from_pretrained(recipe.init, merge=False)
+        if model.config.adapter_rank != recipe.adapter_rank:
+            message = f"adapter_rank is {recipe.adapter_rank}, but {model.config.adapter_rank} in"
+            raise UsageError(f"recipe: {message} {recipe.init}")
+        if model.config.shared_backbone:
+            raise UsageError(f"recipe: {recipe.init} is untrained; name its backbone instead")
+        model.reconfigure(k=recipe.k, max_length=recipe.max_length, pooling=recipe.pooling)
+        model.weighting.pooling = recipe.pooling
+    model.check_length()
+    return model

@@ -1,0 +1,38 @@
+"""A dense bi-encoder as teacher: what a stronger model thinks of every pair of a batch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from spade_pyserini.errors import NotFoundError
+from spade_pyserini.models.backbone import MINILM, minilm_folder
+
+
+class DenseTeacher:
+    """Cosines of sentence embeddings. Each text is embedded once, then remembered."""
+
+    def __init__(self, name: str, device: torch.device) -> None:
+        from sentence_transformers import SentenceTransformer
+
+        source = str(minilm_folder()) if name == MINILM else name
+        try:
+            self._model = SentenceTransformer(
+                source, device=str(device), model_kwargs={"use_safetensors": True}
+            )
+        except (OSError, ValueError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise NotFoundError(f"the teacher {name!r} cannot be loaded: {reason}") from error
+        self._known: dict[str, Tensor] = {}
+
+    def scores(self, queries: list[str], documents: list[str]) -> Tensor:
+        """[queries, documents], from -1 to 1."""
+        return self._embed(queries) @ self._embed(documents).T
+
+    def _embed(self, texts: list[str]) -> Tensor:
+        if unknown := [text for text in dict.fromkeys(texts) if text not in self._known]:
+            vectors = self._model.encode(
+                unknown, normalize_embeddings=True, convert_to_tensor=True, show_progress_bar=False
+            )
+            self._known |= dict(zip(unknown, vectors.clone(), strict=True))
+        return torch.stack([self._known[text] for text in texts])
