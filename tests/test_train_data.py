@@ -99,7 +99,9 @@ def test_hard_negatives_are_mined_with_bm25(recipe: Recipe, tmp_path: Path, run:
     arguments = [part for name in settings for part in ("--set", f"{name}={getattr(recipe, name)}")]
     arguments += ["--recipe", "mini", "--stage", "mine", "--output", str(tmp_path / "mined")]
     assert run("train", *arguments).code == 0
-    mined = load_training_data(replace(recipe, negatives=str(tmp_path / "mined/negatives.tiny.txt")))
+    mined = load_training_data(
+        replace(recipe, negatives=str(tmp_path / "mined/negatives.tiny.txt"))
+    )
     qrels = read_qrels(recipe.qrels or "")
     assert mined.samples
     for sample in mined.samples:

@@ -83,8 +83,8 @@ class SpadeModel(nn.Module):
             known = weights_fingerprint(backbone.transformer)
             settings = replace(settings, base=str(name), base_fingerprint=known)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
             model = cls._build(settings, backbone)
+            torch.manual_seed(seed)  # after adapters, so that they change no head
             model.weighting.initialise()
             model.expansion.initialise()
             if backbone.head is not None:

@@ -67,6 +67,7 @@ class Recipe:
 
     What is trained
         backbone, max_length, pooling, adapter_rank: as in `SpadeConfig`.
+        dropout: of the transformers and the weighting head.
         init: a model to start from instead of the backbone with fresh heads.
         k: terms kept per token in fine-tuning (Eq. 8).
         strategy: ``cotrain`` (the paper's); and its ablations: ``apart`` (both encoders, each on
@@ -115,6 +116,7 @@ class Recipe:
     adapter_rank: int = 0
     max_length: int = 256
     pooling: str = "max"
+    dropout: float = 0.1
     k: int = 10
     strategy: str = "cotrain"
     joint_alpha: float = 0.3
@@ -172,6 +174,7 @@ class Recipe:
             "steps is not below warmup_steps": self.steps >= self.warmup_steps >= 0,
             "gammas are shares from 0 to 1": all(0 <= gamma <= 1 for gamma in self.gammas),
             "precision is no or bf16": self.precision in ("no", "bf16"),
+            "dropout is a share from 0 to below 1": 0 <= self.dropout < 1,
             "hard_negatives is 0 or more": self.hard_negatives >= 0,
             "distillation is kl or margin_mse": self.distillation in ("kl", "margin_mse"),
             "idf is none, counted or learned": self.idf in ("none", "counted", "learned"),

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from accelerate import Accelerator
+from torch import nn
 
 from spade_pyserini.errors import OutputExistsError, UsageError
 from spade_pyserini.files import read_json_file, write_json
@@ -53,4 +54,7 @@ def start_model(recipe: Recipe) -> SpadeModel:
         model.reconfigure(k=recipe.k, max_length=recipe.max_length, pooling=recipe.pooling)
         model.weighting.pooling = recipe.pooling
     model.check_length()
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = recipe.dropout
     return model
