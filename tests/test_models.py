@@ -83,6 +83,34 @@ def test_expansion_is_equations_7_to_9(
         assert torch.allclose(vectors[document], torch.tensor(expected), atol=1e-5)
 
 
+@pytest.mark.parametrize("top_k", [True, False])
+def test_the_gradient_of_expansion_is_that_of_the_equations(
+    tiny_model_folder: Path, top_k: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against autograd on all logits at once: of the head, and of the embeddings behind it."""
+    monkeypatch.setattr(expansion, "BLOCK", 13)
+    model = SpadeModel.from_pretrained(tiny_model_folder)
+    encoder = model.expansion
+    input_ids, mask = inputs(model)
+    states = hidden(encoder.backbone, input_ids, mask).detach().requires_grad_()
+    direction = torch.randn(len(TEXTS), len(model.kept), generator=torch.Generator().manual_seed(1))
+    embeddings = encoder.backbone.get_input_embeddings().get_parameter("weight")
+    leaves = [states, embeddings, encoder.head.dense.weight, encoder.head.bias]
+
+    logits = encoder.logits(states.flatten(0, 1)).view(*input_ids.shape, -1).relu()
+    logits = logits * mask[:, :, None] * model.kept
+    if top_k:
+        logits = logits * (logits >= logits.topk(encoder.k, dim=2).values[:, :, -1:])
+    expected = torch.autograd.grad((logits.amax(dim=1) * direction).sum(), leaves)
+
+    vectors = encoder(states, mask.bool(), model.kept, top_k)
+    assert torch.allclose(vectors, logits.amax(dim=1), atol=1e-5)
+    found = torch.autograd.grad((vectors * direction).sum(), leaves)
+    for one, other in zip(found, expected, strict=True):
+        assert torch.allclose(one, other, atol=1e-4)
+        assert one.abs().max() > 0.01
+
+
 @torch.no_grad()
 def test_at_most_k_terms_for_each_token(tiny_model: SpadeModel) -> None:
     input_ids, mask = inputs(tiny_model, ["cat"])

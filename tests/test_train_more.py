@@ -173,6 +173,12 @@ def test_the_mean_over_collections(recipe: Recipe, tiny_model: SpadeModel) -> No
     assert both.ndcg == pytest.approx((alone[0].ndcg + alone[1].ndcg) / 2)
 
 
+def test_mixed_precision(recipe: Recipe, tmp_path: Path) -> None:
+    for strategy in ("cotrain", "joint"):
+        train(replace(recipe, precision="bf16", strategy=strategy), tmp_path / strategy)
+        assert len(read_log(tmp_path / strategy, "step")) == recipe.steps
+
+
 def test_schedules(recipe: Recipe) -> None:
     assert rate_factor(recipe, 5) == 1
     linear = replace(recipe, schedule="linear", steps=10, warmup_steps=0, rate_warmup=3)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from transformers import PreTrainedModel
 
 BLOCK = 4096  # terms whose logits are held at one time
@@ -60,16 +62,17 @@ class TermExpansionEncoder(nn.Module):
         """
         rows = self.head(hidden)
         tokens = rows.flatten(0, 1)
+        # In mixed precision the rows are 16 bits wide, and so is what they are multiplied with.
+        embeddings = self.backbone.get_input_embeddings().get_parameter("weight").to(rows.dtype)
+        bias = self.head.bias.masked_fill(~allowed, float("-inf")).to(rows.dtype)
         if not top_k:
-            blocks = self._blocks(tokens, allowed)
-            pooled = [_pool(logits.view(*attended.shape, -1), attended) for _, logits in blocks]
-            return torch.cat(pooled, dim=1)
-        k = min(self.k, int(allowed.sum()))
+            pooled: Tensor = _MaxLogits.apply(rows, embeddings, bias, attended)  # type: ignore[no-untyped-call]
+            return pooled.relu()
         with torch.no_grad():
-            values, indices = _best(self._blocks(tokens, allowed), k)  # Eq. 8
+            values, indices = _best(tokens, embeddings, bias, k=min(self.k, int(allowed.sum())))
         if torch.is_grad_enabled():  # the gradient needs the logits of these few terms only
-            chosen = self._embeddings()[indices]
-            values = (chosen @ tokens[:, :, None]).squeeze(2) + self.head.bias[indices]
+            chosen = functional.embedding(indices, embeddings)
+            values = (chosen @ tokens[:, :, None]).squeeze(2) + bias[indices]
         values = values.relu() * attended.reshape(-1, 1)  # Eq. 7: ReLU and top-k commute
         vector: Tensor = rows.new_zeros(len(attended), len(allowed))
         values, indices = values.view(len(attended), -1), indices.view(len(attended), -1)
@@ -77,37 +80,69 @@ class TermExpansionEncoder(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """All logits of some tokens, [tokens, m] to [tokens, |V|]."""
-        rows = self.head(hidden)
-        return torch.addmm(self.head.bias, rows, self._embeddings().T)
-
-    def _embeddings(self) -> Tensor:
-        return self.backbone.get_input_embeddings().get_parameter("weight")
-
-    def _blocks(self, rows: Tensor, allowed: Tensor) -> Iterator[tuple[int, Tensor]]:
-        """(first term, logits [tokens, `BLOCK`]) for all blocks of the vocabulary."""
-        embeddings = self._embeddings()
-        bias = self.head.bias.masked_fill(~allowed, float("-inf"))
-        # One buffer for all blocks: fresh memory for each would cost as much as the product.
-        buffer = None if torch.is_grad_enabled() else rows.new_empty(len(rows) * BLOCK)
-        for start in range(0, len(bias), BLOCK):
-            part = slice(start, min(start + BLOCK, len(bias)))
-            size = part.stop - start
-            out = None if buffer is None else buffer[: len(rows) * size].view(len(rows), size)
-            yield start, torch.addmm(bias[part], rows, embeddings[part].T, out=out)
+        embeddings = self.backbone.get_input_embeddings().get_parameter("weight")
+        return torch.addmm(self.head.bias, self.head(hidden), embeddings.T)
 
 
-def _best(blocks: Iterable[tuple[int, Tensor]], k: int) -> tuple[Tensor, Tensor]:
-    """The k best terms of each token over all blocks: values and indices, [tokens, k] each."""
+def _blocks(rows: Tensor, embeddings: Tensor, bias: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    """(terms, their logits [tokens, terms]) for `BLOCK` terms at a time, without gradients."""
+    # One buffer for all blocks: fresh memory for each would cost as much as the product.
+    buffer = rows.new_empty(len(rows) * BLOCK)
+    for start in range(0, len(bias), BLOCK):
+        part = slice(start, min(start + BLOCK, len(bias)))
+        size = part.stop - start
+        out = buffer[: len(rows) * size].view(len(rows), size)
+        yield part, torch.addmm(bias[part], rows, embeddings[part].T, out=out)
+
+
+def _best(tokens: Tensor, embeddings: Tensor, bias: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k best terms of each token: values and indices, [tokens, k] each."""
     values, indices = [], []
-    for start, logits in blocks:
+    for part, logits in _blocks(tokens, embeddings, bias):
         best = logits.topk(min(k, logits.shape[1]), sorted=False)
         values.append(best.values)
-        indices.append(best.indices + start)
+        indices.append(best.indices + part.start)
     kept, places = torch.cat(values, dim=1).topk(k)
     return kept, torch.cat(indices, dim=1).gather(1, places)
 
 
-def _pool(logits: Tensor, attended: Tensor) -> Tensor:
-    """Eq. 7 and 9 without Eq. 8: [batch, length, terms] to [batch, terms]."""
-    # max and not amax: for its gradient it keeps the winners' places, not all logits.
-    return logits.masked_fill(~attended[:, :, None], float("-inf")).max(dim=1).values.relu()
+class _MaxLogits(torch.autograd.Function):
+    """The largest logit of each term over the tokens of a document: Eq. 9 without Eq. 8.
+
+    A term's gradient goes to one token of each document, the one that gave the largest logit, so
+    the gradient is a sparse product where autograd's would be as large as the forward one.
+    """
+
+    @staticmethod
+    def forward(
+        context: Any, rows: Tensor, embeddings: Tensor, bias: Tensor, attended: Tensor
+    ) -> Tensor:
+        """rows [batch, length, m], attended [batch, length]; returns [batch, |V|]."""
+        values = rows.new_empty(len(rows), len(bias))
+        places = torch.empty_like(values, dtype=torch.int32)
+        for part, logits in _blocks(rows.flatten(0, 1), embeddings, bias):
+            by_document = logits.view(*attended.shape, -1)
+            found = by_document.masked_fill_(~attended[:, :, None], float("-inf")).max(dim=1)
+            values[:, part], places[:, part] = found.values, found.indices.to(torch.int32)
+        context.save_for_backward(rows, embeddings, places)
+        return values
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor | None, Tensor, None]:
+        rows, embeddings, places = context.saved_tensors
+        (upstream,) = gradients
+        batch, length, width = rows.shape
+        documents, terms = upstream.nonzero(as_tuple=True)
+        tokens = documents * length + places[documents, terms]
+        sparse = torch.sparse_coo_tensor(
+            torch.stack([tokens, terms]),
+            upstream[documents, terms],
+            (batch * length, len(embeddings)),
+            is_coalesced=False,
+            check_invariants=False,
+        )
+        of_rows = (sparse @ embeddings).view(batch, length, width)
+        of_embeddings = None
+        if context.needs_input_grad[1]:
+            of_embeddings = sparse.T @ rows.flatten(0, 1)
+        return of_rows, of_embeddings, upstream.sum(dim=0), None

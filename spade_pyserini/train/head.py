@@ -13,7 +13,6 @@ import math
 from pathlib import Path
 
 import torch
-from accelerate import Accelerator
 from torch import Tensor, nn
 from tqdm import tqdm
 
@@ -34,7 +33,7 @@ from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.optimise import encoder_optimiser
 from spade_pyserini.train.optimise import step as optimise
 from spade_pyserini.train.recipe import Recipe
-from spade_pyserini.train.start import claim, start_model
+from spade_pyserini.train.start import claim, start_accelerator, start_model
 
 HIDDEN = 0.15  # of the WordPieces, BERT's share
 MASKED, RANDOM = 0.8, 0.1  # of the hidden ones; the rest is left as it is
@@ -55,7 +54,7 @@ class HeadFitter:
 
     def __init__(self, recipe: Recipe, run: Path, resume: bool) -> None:
         self.recipe, self.run = recipe, run
-        self.accelerator = Accelerator(mixed_precision=recipe.precision)
+        self.accelerator = start_accelerator(recipe)
         claim(run, recipe, resume, self.accelerator)
         torch.manual_seed(recipe.seed)
         self.model = start_model(recipe).to(self.accelerator.device)

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 from torch import Tensor
 from tqdm import tqdm
@@ -44,7 +43,7 @@ from spade_pyserini.train.optimise import step as optimise
 from spade_pyserini.train.pruning import DocumentFrequency, PruningSettings
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import draw_curves, write_card
-from spade_pyserini.train.start import claim, start_model
+from spade_pyserini.train.start import claim, start_accelerator, start_model
 from spade_pyserini.train.step import backward
 from spade_pyserini.train.validate import ALPHAS, DevSet, Validation, validate
 
@@ -70,7 +69,7 @@ class Trainer:
 
     def __init__(self, recipe: Recipe, run: Path, resume: bool = False) -> None:
         self.recipe, self.run = recipe, run
-        self.accelerator = Accelerator(mixed_precision=recipe.precision)
+        self.accelerator = start_accelerator(recipe)
         claim(run, recipe, resume, self.accelerator)
         torch.manual_seed(recipe.seed)
         self.data: TrainingData = load_training_data(recipe)

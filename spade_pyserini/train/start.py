@@ -6,12 +6,19 @@ import json
 from pathlib import Path
 
 from accelerate import Accelerator
+from accelerate.state import AcceleratorState
 from torch import nn
 
 from spade_pyserini.errors import OutputExistsError, UsageError
 from spade_pyserini.files import read_json_file, write_json
 from spade_pyserini.models import SpadeConfig, SpadeModel
 from spade_pyserini.train.recipe import Recipe
+
+
+def start_accelerator(recipe: Recipe) -> Accelerator:
+    """Devices, processes and precision; a second run of this process may want another one."""
+    AcceleratorState._reset_state()
+    return Accelerator(mixed_precision=recipe.precision)
 
 
 def claim(run: Path, recipe: Recipe, resume: bool, accelerator: Accelerator) -> None:
