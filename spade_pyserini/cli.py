@@ -11,6 +11,7 @@ from typing import NoReturn, TypeVar
 
 from tqdm import tqdm
 
+from spade_pyserini.corpora.collections import VARIABLE
 from spade_pyserini.errors import SpadeError
 
 T = TypeVar("T")
@@ -36,6 +37,56 @@ class _Formatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaults
         if action.default in (None, False, argparse.SUPPRESS) or action.required:
             return action.help
         return super()._get_help_string(action)
+
+
+def add_data_dir(made: argparse.ArgumentParser) -> None:
+    """``--data-dir``, the same as the variable that it stands for."""
+    made.add_argument(
+        "--data-dir", action=_SetDataDir, metavar="DIR", help=f"local collections (${VARIABLE})"
+    )
+
+
+def add_judged(made: argparse.ArgumentParser) -> None:
+    """Flags of all commands that score runs; `judgements` reads what they name."""
+    add = made.add_argument
+    add(
+        "--qrels", required=True, metavar="NAME|FILE", help="a split's name, or TREC's, BEIR's form"
+    )
+    add(
+        "--measure",
+        "-m",
+        nargs="+",
+        metavar="NAME",
+        help="ir_measures' or trec_eval's names (default: MRR@10 nDCG@10 MAP R@100 R@1000)",
+    )
+    add(
+        "--relevance-level",
+        type=positive,
+        metavar="N",
+        help="lowest relevant grade in binary measures (default: 2 for TREC DL passages, else 1)",
+    )
+    add_data_dir(made)
+
+
+def judgements(options: argparse.Namespace) -> tuple[dict[str, dict[str, int]], int]:
+    """The judgements, and the lowest grade that is relevant."""
+    from spade_pyserini.evaluate.qrels import read_qrels, relevance_level
+
+    level = options.relevance_level or relevance_level(options.qrels)
+    return read_qrels(options.qrels), level
+
+
+class _SetDataDir(argparse.Action):
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        if not os.path.isdir(str(values)):  # noqa: PTH112
+            parser.error(f"--data-dir {values}: no such folder")
+        os.environ[VARIABLE] = str(values)
 
 
 def positive(text: str) -> int:

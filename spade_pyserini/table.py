@@ -1,16 +1,57 @@
-"""Tables for people at a terminal."""
+"""Tables: for people at a terminal, for papers, and for other programs."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 
-def text_table(header: list[str], rows: list[list[str]]) -> str:
-    """Columns padded to their widest cell; the first to the left, numbers to the right."""
+FORMATS = ("text", "markdown", "latex", "csv", "json")
+LATEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "◇": r"$^{\diamond}$"}
+
+
+def render(header: list[str], rows: list[list[str]], form: str = "text") -> str:
+    """A table in one of `FORMATS`. The first column is text, the others are numbers."""
+    if form == "markdown":
+        rule = ["---", *["---:"] * (len(header) - 1)]
+        return "\n".join(f"| {' | '.join(row)} |" for row in [header, rule, *rows])
+    if form == "latex":
+        lines = [" & ".join(map(_latex, row)) + r" \\" for row in [header, *rows]]
+        columns = "l" + "r" * (len(header) - 1)
+        begin = f"\\begin{{tabular}}{{{columns}}}\n\\toprule"
+        end = "\\bottomrule\n\\end{tabular}"
+        return "\n".join([begin, lines[0], r"\midrule", *lines[1:], end])
+    if form == "csv":
+        stream = io.StringIO()
+        csv.writer(stream, lineterminator="\n").writerows([header, *rows])
+        return stream.getvalue().rstrip("\n")
+    if form == "json":
+        objects = [dict(zip(header, map(_number, row), strict=True)) for row in rows]
+        return json.dumps(objects, indent=1, ensure_ascii=False)
+    return text_table(header, rows)
+
+
+def text_table(header: list[str], rows: list[list[str]], left: tuple[int, ...] = (0,)) -> str:
+    """Columns padded to their widest cell; those in ``left`` to the left, others to the right."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
 
     def row(cells: list[str]) -> str:
-        first = cells[0].ljust(widths[0])
-        others = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
-        return "  ".join([first, *others]).rstrip()
+        padded = (
+            cell.ljust(width) if column in left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        return "  ".join(padded).rstrip()
 
     return "\n".join([row(header), "  ".join("-" * width for width in widths), *map(row, rows)])
+
+
+def _latex(cell: str) -> str:
+    return "".join(LATEX.get(letter, letter) for letter in cell)
+
+
+def _number(cell: str) -> float | str:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell

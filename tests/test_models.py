@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from spade_pyserini import SpadeConfig, SpadeModel
+from spade_pyserini import SpadeConfig, SpadeModel, minilm
 from spade_pyserini.errors import ArtifactError, InputError, NotFoundError, UsageError
 from spade_pyserini.models import backbone, expansion
 from spade_pyserini.models.quantize import calibrate, quantize
@@ -214,10 +214,10 @@ def test_minilm_has_no_head() -> None:
 
 
 def test_minilm_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert backbone.minilm_folder().is_dir()
-    monkeypatch.setattr(backbone, "MINILM_SHA256", "0" * 64)
+    assert minilm.minilm_folder().is_dir()
+    monkeypatch.setattr(minilm, "SHA256", "0" * 64)
     with pytest.raises(ArtifactError, match="not those of all-MiniLM-L6-v2"):
-        backbone.minilm_folder()
+        minilm.minilm_folder()
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

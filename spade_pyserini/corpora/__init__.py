@@ -5,8 +5,22 @@
     for document in open_corpus("pydoc"): ...
     for document in open_corpus("scifact/"): ...
     for document in open_corpus("msmarco", path="collection.tsv.gz"): ...
+    expanded(open_corpus("msmarco"), "predicted-queries.jsonl", 40)
+    segmented(open_corpus("msmarco-doc"), Segmentation(250, 125))
 """
 
 from spade_pyserini.corpora.catalogue import Corpus, open_corpus
+from spade_pyserini.corpora.collections import catalogue
+from spade_pyserini.corpora.expansions import expanded
+from spade_pyserini.corpora.prepare import prepared
+from spade_pyserini.corpora.segment import Segmentation, segmented
 
-__all__ = ["Corpus", "open_corpus"]
+__all__ = [
+    "Corpus",
+    "Segmentation",
+    "catalogue",
+    "expanded",
+    "open_corpus",
+    "prepared",
+    "segmented",
+]

@@ -6,17 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from spade_pyserini.corpora import formats, msmarco, pydoc
+from spade_pyserini.corpora import datasets_hf, datasets_ir, formats, pydoc
 from spade_pyserini.corpora.checks import Located, check_documents, locate
+from spade_pyserini.corpora.collections import catalogue, find_collection, nearest
 from spade_pyserini.errors import NotFoundError
 from spade_pyserini.files import file_name
 from spade_pyserini.records import Document
-
-BUILT_IN: dict[str, Callable[[], Iterator[Document]]] = {
-    "pydoc": pydoc.documents,
-    "msmarco": msmarco.documents,
-}
-NAMES = tuple(BUILT_IN)
 
 
 @dataclass(frozen=True)
@@ -35,22 +30,36 @@ class Corpus:
 
 
 def open_corpus(corpus: str, path: str | Path | None = None) -> Corpus:
-    """Open a corpus by its name in the catalogue, or a folder or file of the user's.
+    """Open a corpus by its name, or a folder or file of the user's.
 
+    Names are those of the catalogue, ir_datasets' ids, and ``hf:`` with a Hugging Face dataset.
     With ``path`` the documents come from there and ``corpus`` is only the name.
     """
     if path is not None:
         return _local(file_name(corpus), Path(path))
-    if corpus in BUILT_IN:
-        return Corpus(corpus, corpus, lambda: locate(BUILT_IN[corpus](), corpus))
-    if not Path(corpus).exists():
-        raise NotFoundError(
-            f"no corpus, folder or file is called {corpus!r}; known names: {', '.join(NAMES)}"
-        )
-    stem = Path(corpus).resolve().name
-    for suffix in (".gz", ".jsonl", ".json", ".tsv"):
-        stem = stem.removesuffix(suffix)
-    return _local(file_name(stem), Path(corpus))
+    if corpus.startswith(datasets_hf.PREFIX):
+        plain = corpus.removeprefix(datasets_hf.PREFIX).strip("/").replace("/", "-")
+        return _stream(plain.replace(":", "-"), corpus, lambda: datasets_hf.documents(corpus))
+    if found := find_collection(corpus):
+        if found.name == "pydoc":
+            return _stream(found.name, corpus, pydoc.documents)
+        if folder := found.folder():
+            return _local(found.name, folder)
+        dataset = found.dataset or found.name
+        return _stream(found.name, corpus, lambda: datasets_ir.documents(dataset))
+    if Path(corpus).exists():
+        stem = Path(corpus).resolve().name
+        for suffix in (".gz", ".jsonl", ".json", ".tsv"):
+            stem = stem.removesuffix(suffix)
+        return _local(file_name(stem), Path(corpus))
+    if datasets_ir.is_known(corpus):
+        return _stream(corpus.replace("/", "-"), corpus, lambda: datasets_ir.documents(corpus))
+    names = (name for one in catalogue().values() for name in one.names)
+    raise NotFoundError(f"no corpus, folder or file is called {corpus!r}; {nearest(corpus, names)}")
+
+
+def _stream(name: str, source: str, read: Callable[[], Iterator[Document]]) -> Corpus:
+    return Corpus(file_name(name), source, lambda: locate(read(), source))
 
 
 def _local(name: str, path: Path) -> Corpus:

@@ -15,18 +15,20 @@ logger = logging.getLogger(MODULE)
 
 
 def main(arguments: list[str]) -> None:
-    from spade_pyserini.corpora.catalogue import NAMES
-
     parser = cli.parser(MODULE, "Encode a corpus into impact vectors for Anserini.", EXAMPLE)
     add = parser.add_argument
     add(
         "--corpus",
         required=True,
         metavar="NAME|PATH",
-        help=f"{', '.join(NAMES)}, or a folder or file in BEIR (corpus.jsonl), MS MARCO "
-        "(collection.tsv) or Pyserini (id, contents) form, plain or .gz",
+        help="a name of spade_pyserini.corpora's, or a folder or file in BEIR (corpus.jsonl), "
+        "MS MARCO (collection.tsv) or Pyserini (id, contents) form, plain or .gz",
     )
     add("--corpus-path", metavar="PATH", help="read the corpus called NAME from this place")
+    cli.add_data_dir(parser)
+    add("--expansions", metavar="FILE", help="append predicted queries: .jsonl, .tsv or .txt")
+    add("--expansions-per-doc", type=cli.positive, metavar="N", help="so many of each document")
+    add("--segment", metavar="WORDS:STRIDE", help="cut documents into passages doc#0, doc#1, ...")
     add("--model", metavar="NAME|PATH", help="model name or folder (default: untrained-minilm)")
     add("--output", metavar="DIR", help="folder for the vectors (default: encode/CORPUS.MODEL)")
     add("--alpha", type=float, metavar="A", help="share of term expansion (default: as saved)")
@@ -40,12 +42,17 @@ def main(arguments: list[str]) -> None:
     cli.log_to_stderr(options.verbose)
 
     # After parsing: torch and transformers take seconds to import.
-    from spade_pyserini.corpora import open_corpus
+    from spade_pyserini.corpora import open_corpus, prepared
     from spade_pyserini.encode import encode_corpus
     from spade_pyserini.models import SpadeModel
     from spade_pyserini.models.spade import DEFAULT
 
-    corpus = open_corpus(options.corpus, options.corpus_path)
+    corpus = prepared(
+        open_corpus(options.corpus, options.corpus_path),
+        options.segment,
+        options.expansions,
+        options.expansions_per_doc,
+    )
     name = options.model or DEFAULT
     model = SpadeModel.from_pretrained(name)
     changes = {key: getattr(options, key) for key in ("alpha", "k", "max_length")}

@@ -2,51 +2,46 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from spade_pyserini import cli
-from spade_pyserini.errors import InputError, NoCommonTopicError
-from spade_pyserini.table import text_table
+from spade_pyserini.errors import UsageError
+from spade_pyserini.table import FORMATS, render
 
 MODULE = "spade_pyserini.evaluate"
-EXAMPLE = (
-    "python -m spade_pyserini.evaluate --qrels pydoc-test "
-    "--run runs/run.pydoc.bm25.pydoc-test.txt runs/run.pydoc.spade.pydoc-test.txt"
-)
+EXAMPLE = """python -m spade_pyserini.evaluate --qrels pydoc/test \\
+      --run runs/run.pydoc.bm25.pydoc-test.txt runs/run.pydoc.spade.pydoc-test.txt \\
+      --baseline runs/run.pydoc.bm25.pydoc-test.txt"""
 
 
 def main(arguments: list[str]) -> None:
     parser = cli.parser(MODULE, "Score TREC runs; topics without hits count as 0.", EXAMPLE)
     add = parser.add_argument
-    add("--qrels", required=True, metavar="NAME|FILE", help="judgements, TREC's or BEIR's form")
+    cli.add_judged(parser)
     add("--run", required=True, nargs="+", metavar="FILE", help="one or more TREC runs")
-    add(
-        "--measure",
-        "-m",
-        nargs="+",
-        metavar="NAME",
-        help="ir_measures' or trec_eval's names (default: MRR@10 nDCG@10 MAP R@100 R@1000)",
-    )
+    add("--baseline", metavar="RUN", help="test the others against this one of the runs")
+    add("--per-query", action="store_true", help="a line for each topic")
+    add("--format", choices=FORMATS, default="text")
     options = parser.parse_args(arguments)
     cli.log_to_stderr(options.verbose)
 
-    from spade_pyserini.evaluate import evaluate_run, parse_measures, read_qrels
-    from spade_pyserini.evaluate.measures import DEFAULT_MEASURES, measure_name
-    from spade_pyserini.search.run import read_run
+    from spade_pyserini.evaluate import compare_runs, parse_measures, read_runs
+    from spade_pyserini.evaluate.comparison import short_names
+    from spade_pyserini.evaluate.conventions import conventions
 
-    measures = parse_measures(options.measure) if options.measure else list(DEFAULT_MEASURES)
-    qrels = read_qrels(options.qrels)
-    rows = []
-    for path in options.run:
-        try:
-            values = evaluate_run(qrels, read_run(path), measures)
-        except NoCommonTopicError:
-            raise InputError(
-                f"no topic of this run has judgements in {options.qrels}", path
-            ) from None
-        rows.append([Path(path).name, *(f"{values[measure]:.4f}" for measure in measures)])
-    print(text_table(["run", *map(measure_name, measures)], rows))
-    print(f"{len(qrels)} topics with judgements; topics without hits count as 0")
+    qrels, level = cli.judgements(options)
+    baseline = None
+    if options.baseline:
+        if options.baseline not in options.run:
+            raise UsageError("--baseline is one of the files given with --run")
+        baseline = short_names(options.run)[options.run.index(options.baseline)]
+    measures = parse_measures(options.measure) if options.measure else None
+    runs = read_runs(options.run, qrels)
+    found = compare_runs(qrels, runs, measures, baseline=baseline, level=level)
+    if options.per_query:
+        print(render(*found.per_query(), options.format))
+    else:
+        print(render(found.header(), found.rows(), options.format))
+    if options.format == "text":
+        print(conventions(qrels, runs, level=level, baseline=baseline))
 
 
 if __name__ == "__main__":

@@ -54,13 +54,23 @@ def evaluate_run(
     qrels: Qrels, run: list[Ranking], measures: list[Measure] | None = None
 ) -> dict[Measure, float]:
     """Each measure over all topics that have judgements: its mean, or its sum for counts."""
-    summary = {}
-    for measure, values in evaluate_queries(qrels, run, measures).items():
-        aggregator = measure.aggregator()
-        for value in values.values():
-            aggregator.add(value)
-        summary[measure] = float(aggregator.result())
-    return summary
+    found = evaluate_queries(qrels, run, measures)
+    return {measure: aggregate(measure, values) for measure, values in found.items()}
+
+
+def aggregate(measure: Measure, values: dict[str, float]) -> float:
+    """The mean over the topics, or the sum for counts."""
+    aggregator = measure.aggregator()
+    for value in values.values():
+        aggregator.add(value)
+    return float(aggregator.result())
+
+
+def at_level(measure: Measure, level: int) -> Measure:
+    """The measure with ``level`` as the lowest relevant grade; graded measures stay as they are."""
+    if level == 1 or "rel" not in measure.SUPPORTED_PARAMS or "rel" in measure.params:
+        return measure
+    return measure(rel=level)
 
 
 def evaluate_queries(

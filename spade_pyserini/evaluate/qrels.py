@@ -5,28 +5,41 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from spade_pyserini.corpora import pydoc
+from spade_pyserini.corpora import datasets_ir
+from spade_pyserini.corpora.collections import nearest
+from spade_pyserini.corpora.splits import resolve_split, split_names
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.files import read_lines
 
-NAMES = {
-    "pydoc": [pydoc.DATA / f"qrels.pydoc-{split}.txt" for split in pydoc.SPLITS],
-    **{f"pydoc-{split}": [pydoc.DATA / f"qrels.pydoc-{split}.txt"] for split in pydoc.SPLITS},
-}
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 Qrels = dict[str, dict[str, int]]
 
 
 def read_qrels(name: str | Path) -> Qrels:
-    """Judgements by name or file: ``qid 0 docid grade``, or BEIR's three columns with a header."""
-    files = NAMES.get(str(name)) or [Path(name)]
-    if not files[0].exists():
-        known = ", ".join(NAMES)
-        raise NotFoundError(f"no qrels or file is called {str(name)!r}; known names: {known}")
+    """Judgements by name or file: ``qid 0 docid grade``, or BEIR's three columns with a header.
+
+    Names are those of splits, see `spade_pyserini.corpora.splits`.
+    """
     qrels: Qrels = {}
-    for path in files:
+    if Path(name).is_file():
+        _read(Path(name), qrels)
+        return qrels
+    split = resolve_split(name)
+    if split is None:
+        message = f"no qrels or file is called {str(name)!r}"
+        raise NotFoundError(f"{message}; {nearest(str(name), split_names())}")
+    if split.dataset:
+        for qid, docid, grade in datasets_ir.qrels(split.dataset):
+            qrels.setdefault(qid, {})[docid] = grade
+    for path in split.qrels:
         _read(path, qrels)
     return qrels
+
+
+def relevance_level(name: str | Path) -> int:
+    """The lowest grade that is relevant for binary measures: 2 for TREC DL's passages, else 1."""
+    split = None if Path(name).is_file() else resolve_split(name)
+    return split.relevance_level if split else 1
 
 
 def _read(path: Path, qrels: Qrels) -> None:

@@ -19,6 +19,10 @@ def main(arguments: list[str]) -> None:
     add("--bm25", action="store_true", help="index the text of --corpus for BM25 instead")
     add("--corpus", metavar="NAME|PATH", help="with --bm25: as for spade_pyserini.encode")
     add("--corpus-path", metavar="PATH", help="read the corpus called NAME from this place")
+    cli.add_data_dir(parser)
+    add("--expansions", metavar="FILE", help="with --bm25: as for spade_pyserini.encode")
+    add("--expansions-per-doc", type=cli.positive, metavar="N", help="so many of each document")
+    add("--segment", metavar="WORDS:STRIDE", help="with --bm25: as for spade_pyserini.encode")
     add("--output", metavar="DIR", help="folder for the index (default: index/NAME)")
     add("--threads", type=cli.threads, default=2, metavar="N", help="indexing threads")
     add("--optimize", action="store_true", help="merge all segments into one")
@@ -27,15 +31,21 @@ def main(arguments: list[str]) -> None:
     cli.log_to_stderr(options.verbose)
     if options.bm25 == bool(options.input) or options.bm25 != bool(options.corpus):
         raise UsageError("give either --input DIR, or --bm25 --corpus NAME|PATH")
-    if options.corpus_path and not options.corpus:
-        raise UsageError("--corpus-path goes with --bm25 --corpus NAME")
+    for name in ("corpus_path", "segment", "expansions"):
+        if getattr(options, name) and not options.corpus:
+            raise UsageError(f"--{name.replace('_', '-')} goes with --bm25 --corpus NAME")
 
-    from spade_pyserini.corpora import open_corpus
+    from spade_pyserini.corpora import open_corpus, prepared
     from spade_pyserini.index import build_bm25_index, build_impact_index
 
     settings = {key: getattr(options, key) for key in ("threads", "optimize", "overwrite")}
     if options.bm25:
-        corpus = open_corpus(options.corpus, options.corpus_path)
+        corpus = prepared(
+            open_corpus(options.corpus, options.corpus_path),
+            options.segment,
+            options.expansions,
+            options.expansions_per_doc,
+        )
         output = Path(options.output or Path("index", f"{corpus.name}.bm25"))
         build_bm25_index(corpus, output, **settings)
     else:

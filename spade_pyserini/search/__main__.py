@@ -19,16 +19,15 @@ logger = logging.getLogger(MODULE)
 
 
 def main(arguments: list[str]) -> None:
-    from spade_pyserini.topics.read import NAMES
-
     parser = cli.parser(MODULE, "Search an index with boolean WordPieces.", EXAMPLE)
     add = parser.add_argument
     add("--index", required=True, metavar="DIR", help="an index of spade_pyserini.index")
     add(
         "--topics",
         metavar="NAME|FILE",
-        help=f"{', '.join(NAMES)}, or a file: .tsv, .jsonl, .json, .trec, plain or .gz",
+        help="a split's name (pydoc/test), or a file: .tsv, .jsonl, .json, .trec, plain or .gz",
     )
+    cli.add_data_dir(parser)
     add("--query", metavar="TEXT", help="search this and print the hits, instead of --topics")
     add("--corpus", metavar="NAME|PATH", help="with --query: show the titles of this corpus")
     add("--output", metavar="FILE", help="the run (default: runs/run.INDEX.TOPICS.txt)")

@@ -15,16 +15,15 @@ EXAMPLE = (
 
 
 def main(arguments: list[str]) -> None:
-    from spade_pyserini.topics.read import NAMES
-
     parser = cli.parser(MODULE, "Write topics as boolean WordPieces.", EXAMPLE)
     add = parser.add_argument
     add(
         "--topics",
         required=True,
         metavar="NAME|FILE",
-        help=f"{', '.join(NAMES)}, or a file: .tsv, .jsonl, .json, .trec, plain or .gz",
+        help="a split's name (pydoc/test), or a file: .tsv, .jsonl, .json, .trec, plain or .gz",
     )
+    cli.add_data_dir(parser)
     add("--output", required=True, metavar="FILE", help="a .tsv, one topic a line")
     add("--index", metavar="DIR", help="take the tokenizer of this index")
     add("--tokenizer", metavar="PATH", help="a tokenizer.json or model folder instead")

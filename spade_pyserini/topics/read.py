@@ -14,26 +14,37 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from spade_pyserini.corpora import pydoc
+from spade_pyserini.corpora import datasets_ir
+from spade_pyserini.corpora.collections import nearest
+from spade_pyserini.corpora.splits import resolve_split, split_names
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.files import is_unicode, read_json_file, read_json_object, read_lines
 from spade_pyserini.records import Topic
-
-NAMES = {
-    "pydoc": [pydoc.DATA / f"topics.pydoc-{split}.tsv" for split in pydoc.SPLITS],
-    **{f"pydoc-{split}": [pydoc.DATA / f"topics.pydoc-{split}.tsv"] for split in pydoc.SPLITS},
-}
 
 
 def read_topics(name: str | Path) -> list[Topic]:
     """The topics called ``name``, or those of a file, in their order.
 
-    Ids that repeat or that a run cannot carry, and files without topics, are errors.
+    Names are those of splits, see `spade_pyserini.corpora.splits`: of a collection's queries, the
+    ones with judgements. Ids that repeat or that a run cannot carry, and files without topics, are
+    errors.
     """
-    files = NAMES.get(str(name)) or [Path(name)]
-    if not files[0].exists():
-        known = ", ".join(NAMES)
-        raise NotFoundError(f"no topics or file is called {str(name)!r}; known names: {known}")
+    if Path(name).is_file():
+        return list(_read_files([Path(name)]).values())
+    split = resolve_split(name)
+    if split is None:
+        message = f"no topics or file is called {str(name)!r}"
+        raise NotFoundError(f"{message}; {nearest(str(name), split_names())}")
+    if split.dataset:
+        return list(datasets_ir.topics(split.dataset))
+    from spade_pyserini.evaluate.qrels import read_qrels  # costs seconds, and files need it not
+
+    topics = _read_files(list(split.queries))
+    judged = read_qrels(name)
+    return [topic for topic in topics.values() if topic.qid in judged]
+
+
+def _read_files(files: list[Path]) -> dict[str, Topic]:
     topics: dict[str, Topic] = {}
     for path in files:
         for line, topic in _reader(path)(path):
@@ -48,7 +59,7 @@ def read_topics(name: str | Path) -> list[Topic]:
             topics[topic.qid] = topic
         if not topics:
             raise InputError("the file holds no topic", path)
-    return list(topics.values())
+    return topics
 
 
 Reader = Callable[[Path], Iterator[tuple[int, Topic]]]
@@ -56,6 +67,8 @@ Reader = Callable[[Path], Iterator[tuple[int, Topic]]]
 
 def topics_name(name: str | Path) -> str:
     """``dir/topics.dl19-passage.tsv.gz`` is called ``dl19-passage`` in the name of a run."""
+    if not Path(name).is_file() and (split := resolve_split(name)):
+        return split.name
     plain = Path(name).name
     for suffix in (".gz", ".tsv", ".txt", ".jsonl", ".json", ".trec"):
         plain = plain.removesuffix(suffix)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from spade_pyserini.corpora import open_corpus
+from spade_pyserini.corpora import open_corpus, prepared
 from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.evaluate.qrels import read_qrels
 from spade_pyserini.files import read_lines
@@ -82,10 +82,9 @@ def _load_collection(collection: Collection, hard_negatives: int) -> TrainingDat
         if sample.qid not in queries:
             raise InputError(f"no topic has the id {sample.qid!r}", collection.queries)
     wanted = {docid for sample in samples for docid in (sample.positive, *sample.negatives)}
-    expansions = read_expansions(Path(collection.expansions)) if collection.expansions else {}
     documents = {
-        document.docid: f"{document.contents} {expansions.get(document.docid, '')}".strip()
-        for document in open_corpus(collection.corpus)
+        document.docid: document.contents
+        for document in prepared(open_corpus(collection.corpus), expansions=collection.expansions)
         if document.docid in wanted
     }
     if missing := sorted(wanted - documents.keys()):
@@ -128,21 +127,6 @@ def read_teacher(path: Path, samples: list[Sample]) -> dict[str, dict[str, float
             message = f"the query {sample.qid!r} has no hard negative to compare with"
             raise InputError(f"{message}; distillation needs them", path)
     return scores
-
-
-def read_expansions(path: Path) -> dict[str, str]:
-    """Text to append to documents: ``docid <tab> text``."""
-    expansions: dict[str, str] = {}
-    for number, line in read_lines(path):
-        docid, tab, text = line.partition("\t")
-        if not tab or not docid:
-            raise InputError("expected `docid <tab> text`", path, number)
-        if not text.strip():
-            raise InputError(f"the expansion of {docid!r} is empty", path, number)
-        expansions[docid] = text
-    if not expansions:
-        raise InputError("the file holds no expansion", path)
-    return expansions
 
 
 def _from_qrels(collection: Collection, hard_negatives: int) -> list[Sample]:

@@ -59,6 +59,7 @@ class DevCollection:
     qrels: str = ""
     pool: str | None = None
     sample: int = 0
+    expansions: str | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Recipe:
         triples: instead of qrels, a file of ``qid <tab> positive <tab> negative``.
         negatives: a TREC run that hard negatives are drawn from; none means in-batch only.
         hard_negatives: how many of them for each query.
-        expansions: a TSV of ``docid <tab> text`` that is appended to the documents.
+        expansions: text that is appended to the documents, see `spade_pyserini.corpora.expansions`.
         data: several collections instead of one; a batch comes from one of them.
     How long
         warmup_steps, steps: of warm-up, and in all.
@@ -214,7 +215,12 @@ class Recipe:
             return self.dev
         corpus = self.dev_corpus or self.corpus
         one = DevCollection(
-            corpus, self.dev_queries, self.dev_qrels, self.dev_pool, self.dev_sample
+            corpus=corpus,
+            queries=self.dev_queries,
+            qrels=self.dev_qrels,
+            pool=self.dev_pool,
+            sample=self.dev_sample,
+            expansions=self.expansions,
         )
         return (one,)
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from spade_pyserini.errors import NotFoundError
-from spade_pyserini.models.backbone import MINILM, minilm_folder
+from spade_pyserini.minilm import MINILM, minilm_folder
 
 
 class DenseTeacher:

@@ -10,7 +10,7 @@ import torch
 from ir_measures import RR, nDCG
 from torch import Tensor
 
-from spade_pyserini.corpora import open_corpus
+from spade_pyserini.corpora import open_corpus, prepared
 from spade_pyserini.encode.shard import BATCH_TOKENS, batches
 from spade_pyserini.errors import InputError
 from spade_pyserini.evaluate import evaluate_run, read_qrels
@@ -69,7 +69,7 @@ class DevSet:
             topics = [topics[place * len(topics) // collection.sample] for place in spread]
         self.topics: list[Topic] = topics
         self.qrels: Qrels = {topic.qid: judged[topic.qid] for topic in topics}
-        corpus = open_corpus(collection.corpus)
+        corpus = prepared(open_corpus(collection.corpus), expansions=collection.expansions)
         self.name = corpus.name
         documents = list(corpus)
         if collection.pool:

@@ -1,0 +1,101 @@
+"""docT5query and other expansions: text to append to documents.
+
+===========  ==================================================================
+``.jsonl``   ``{"id": ..., "predicted_queries": [...]}``, as published
+``.tsv``     ``docid <tab> text``
+``.txt``     one line for each document, in the order of the corpus
+===========  ==================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from spade_pyserini.corpora.catalogue import Corpus
+from spade_pyserini.corpora.checks import Located
+from spade_pyserini.errors import InputError
+from spade_pyserini.files import read_json_object, read_lines
+
+QUERIES = ("predicted_queries", "queries", "expansions", "text")
+
+
+def expanded(corpus: Corpus, path: str | Path, per_document: int | None = None) -> Corpus:
+    """The same documents with their expansions; a document without one is left as it is."""
+
+    def read() -> Iterator[Located]:
+        for located, text in zip_expansions(corpus.read(), Path(path), per_document):
+            document = located.document
+            longer = f"{document.text} {text}".strip()
+            yield located._replace(document=document._replace(text=longer))
+
+    return replace(corpus, read=read)
+
+
+def zip_expansions(
+    documents: Iterable[Located], path: Path, per_document: int | None
+) -> Iterator[tuple[Located, str]]:
+    """Each document with its text. Files in the order of the corpus are never held in memory."""
+    lines = _read(path, per_document)
+    if path.name.removesuffix(".gz").endswith(".txt"):
+        yield from _by_place(documents, lines, path)
+        return
+    ahead: dict[str, str] = {}
+    used = False
+    for located in documents:
+        docid = located.document.docid
+        while docid not in ahead:
+            line = next(lines, None)
+            if line is None:
+                break
+            ahead[line[0]] = line[1]
+        used = used or docid in ahead
+        yield located, ahead.pop(docid, "")
+    if not used:
+        raise InputError("no id in this file is one of the corpus", path)
+
+
+def _by_place(
+    documents: Iterable[Located], lines: Iterator[tuple[str, str]], path: Path
+) -> Iterator[tuple[Located, str]]:
+    number = 0
+    for number, located in enumerate(documents, start=1):
+        line = next(lines, None)
+        if line is None:
+            raise InputError(f"{number - 1} lines, but the corpus has more documents", path)
+        yield located, line[1]
+    if next(lines, None) is not None:
+        raise InputError(f"more lines than the corpus's {number} documents", path)
+
+
+def _read(path: Path, per_document: int | None) -> Iterator[tuple[str, str]]:
+    """(id, text); the id of a ``.txt`` is the line's number."""
+    plain = path.name.removesuffix(".gz")
+    for number, line in read_lines(path):
+        if plain.endswith(".txt"):
+            yield str(number), line.strip()
+        elif plain.endswith((".jsonl", ".json")):
+            yield _from_json(line, path, number, per_document)
+        else:
+            docid, tab, text = line.partition("\t")
+            if not tab or not docid:
+                raise InputError("expected `docid <tab> text`", path, number)
+            yield _not_empty(docid, text, path, number)
+
+
+def _from_json(line: str, path: Path, number: int, per_document: int | None) -> tuple[str, str]:
+    fields = read_json_object(line, path, number)
+    docid = next((fields[key] for key in ("id", "_id", "docid") if key in fields), None)
+    found = next((fields[key] for key in QUERIES if key in fields), None)
+    texts = [found] if isinstance(found, str) else found
+    if docid is None or not isinstance(texts, list) or not all(isinstance(x, str) for x in texts):
+        message = f"expected an `id` and a list of texts in `{QUERIES[0]}`"
+        raise InputError(message, path, number)
+    return _not_empty(str(docid), " ".join(texts[:per_document]), path, number)
+
+
+def _not_empty(docid: str, text: str, path: Path, number: int) -> tuple[str, str]:
+    if not text.strip():
+        raise InputError(f"the expansion of {docid!r} is empty", path, number)
+    return docid, text.strip()

@@ -1,0 +1,88 @@
+"""Topics and judgements that belong to a collection, by name.
+
+``scifact/test``, and Pyserini's and ir_datasets' names for the same; ``FOLDER/test`` for any folder
+in BEIR's form, whose ``queries.jsonl`` and ``qrels/test.tsv`` are meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from spade_pyserini.corpora import datasets_ir, pydoc
+from spade_pyserini.corpora.collections import catalogue, find_split, is_collection
+from spade_pyserini.errors import NotFoundError
+
+PASSAGE_LEVEL = 2  # TREC DL's passages: grade 1 is "related", and not relevant for binary measures
+
+
+@dataclass(frozen=True)
+class Split:
+    """Where topics and judgements are: in files, or at ir_datasets.
+
+    relevance_level: the lowest grade that counts as relevant in binary measures.
+    """
+
+    name: str
+    queries: tuple[Path, ...] = ()
+    qrels: tuple[Path, ...] = ()
+    dataset: str | None = None
+    relevance_level: int = 1
+
+
+def resolve_split(name: str | Path) -> Split | None:
+    """The split of this name, or None where the name is no split's."""
+    text = str(name)
+    if text == "pydoc":
+        return _pydoc(text, pydoc.SPLITS)
+    if found := find_split(text):
+        collection, split = found
+        if collection.name == "pydoc":
+            return _pydoc(f"pydoc-{split}", (split,))
+        plain = f"{collection.name}-{split}"
+        level = _level(collection.name, split)
+        if folder := collection.folder():
+            return _folder(folder, split, plain, level)
+        return Split(plain, dataset=collection.splits[split][0], relevance_level=level)
+    folder = Path(text).parent
+    if is_collection(folder) and (folder / "qrels").is_dir():
+        plain = f"{folder.resolve().name}-{Path(text).name}"
+        return _folder(folder, Path(text).name, plain, _level(plain, Path(text).name))
+    if datasets_ir.is_known(text):
+        return Split(text.replace("/", "-"), dataset=text, relevance_level=_level(text, text))
+    return None
+
+
+def split_names() -> Iterator[str]:
+    """Every name that `resolve_split` knows without a folder."""
+    for collection in catalogue().values():
+        for split in collection.splits:
+            yield from collection.split_names(split)
+
+
+def _level(collection: str, split: str) -> int:
+    """As the official scripts of TREC's deep learning tracks have it, passages only."""
+    is_passage = "msmarco" in collection and "doc" not in collection
+    is_track = any(track in split for track in ("dl19", "dl20", "trec-dl-20"))
+    return PASSAGE_LEVEL if is_passage and is_track else 1
+
+
+def _pydoc(name: str, splits: tuple[str, ...]) -> Split:
+    return Split(
+        name,
+        tuple(pydoc.DATA / f"topics.pydoc-{split}.tsv" for split in splits),
+        tuple(pydoc.DATA / f"qrels.pydoc-{split}.txt" for split in splits),
+    )
+
+
+def _folder(folder: Path, split: str, name: str, level: int) -> Split:
+    qrels = folder / "qrels" / f"{split}.tsv"
+    if not qrels.is_file():
+        known = sorted(path.stem for path in (folder / "qrels").glob("*.tsv"))
+        raise NotFoundError(f"{folder} has no split {split!r}; it has {', '.join(known) or 'none'}")
+    for suffix in ("", ".gz"):
+        queries = folder / f"queries.jsonl{suffix}"
+        if queries.is_file():
+            return Split(name, (queries,), (qrels,), relevance_level=level)
+    raise NotFoundError(f"{folder} has no queries.jsonl, plain or .gz")
