@@ -73,13 +73,13 @@ def _transformers() -> Finding:
 
 
 def _backbone() -> Finding:
-    from spade_pyserini.models.backbone import minilm_folder
+    from spade_pyserini.minilm import minilm_folder
 
     return Finding("MiniLM", str(minilm_folder()))
 
 
 def _tokenizer() -> Finding:
-    from spade_pyserini.models.backbone import minilm_folder
+    from spade_pyserini.minilm import minilm_folder
     from spade_pyserini.wordpiece import WordPieces
 
     wordpieces = WordPieces.load(minilm_folder())

@@ -132,7 +132,7 @@ def test_bm25_finds_words_and_not_impacts(tiny_corpus: Path, tmp_path: Path) -> 
 def test_an_index_made_with_another_tokenizer_is_refused(
     tiny_index: Path, tmp_path: Path, run: Commands
 ) -> None:
-    from spade_pyserini.models.backbone import minilm_folder
+    from spade_pyserini.minilm import minilm_folder
 
     with pytest.raises(ArtifactError, match="made with another tokenizer"):
         ImpactSearcher(tiny_index, tokenizer=minilm_folder())

@@ -8,7 +8,7 @@ import pytest
 
 from spade_pyserini import Topic, read_topics
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.models.backbone import minilm_folder
+from spade_pyserini.minilm import minilm_folder
 from tests.commands import Commands
 from tests.conftest import shared_data
 

@@ -10,7 +10,7 @@ from transformers import AutoTokenizer
 
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.files import read_lines
-from spade_pyserini.models.backbone import minilm_folder
+from spade_pyserini.minilm import minilm_folder
 from spade_pyserini.wordpiece import WordPieces
 from tests.conftest import shared_data
 

@@ -70,7 +70,8 @@ def at_level(measure: Measure, level: int) -> Measure:
     """The measure with ``level`` as the lowest relevant grade; graded measures stay as they are."""
     if level == 1 or "rel" not in measure.SUPPORTED_PARAMS or "rel" in measure.params:
         return measure
-    return measure(rel=level)
+    raised: Measure = measure(rel=level)
+    return raised
 
 
 def evaluate_queries(
