@@ -10,14 +10,16 @@ FORMATS = ("text", "markdown", "latex", "csv", "json")
 LATEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "◇": r"$^{\diamond}$"}
 
 
-def render(header: list[str], rows: list[list[str]], form: str = "text") -> str:
-    """A table in one of `FORMATS`. The first column is text, the others are numbers."""
+def render(
+    header: list[str], rows: list[list[str]], form: str = "text", left: tuple[int, ...] = (0,)
+) -> str:
+    """A table in one of `FORMATS`. The columns in ``left`` are text, the others are numbers."""
     if form == "markdown":
-        rule = ["---", *["---:"] * (len(header) - 1)]
+        rule = ["---" if column in left else "---:" for column in range(len(header))]
         return "\n".join(f"| {' | '.join(row)} |" for row in [header, rule, *rows])
     if form == "latex":
         lines = [" & ".join(map(_latex, row)) + r" \\" for row in [header, *rows]]
-        columns = "l" + "r" * (len(header) - 1)
+        columns = "".join("l" if column in left else "r" for column in range(len(header)))
         begin = f"\\begin{{tabular}}{{{columns}}}\n\\toprule"
         end = "\\bottomrule\n\\end{tabular}"
         return "\n".join([begin, lines[0], r"\midrule", *lines[1:], end])
@@ -28,7 +30,7 @@ def render(header: list[str], rows: list[list[str]], form: str = "text") -> str:
     if form == "json":
         objects = [dict(zip(header, map(_number, row), strict=True)) for row in rows]
         return json.dumps(objects, indent=1, ensure_ascii=False)
-    return text_table(header, rows)
+    return text_table(header, rows, left)
 
 
 def text_table(header: list[str], rows: list[list[str]], left: tuple[int, ...] = (0,)) -> str:

@@ -1,16 +1,35 @@
 from __future__ import annotations
 
+import json
+import math
 import random
+import statistics
 import subprocess
 from pathlib import Path
 
 import ir_measures
 import pytest
+from scipy.stats import t as student
 
-from spade_pyserini import Hit, Ranking, evaluate_run, java, read_qrels, read_run, write_run
+from spade_pyserini import (
+    Bm25Searcher,
+    Hit,
+    Ranking,
+    build_bm25_index,
+    evaluate_run,
+    java,
+    open_corpus,
+    read_qrels,
+    read_run,
+    read_topics,
+    search_topics,
+    write_run,
+)
 from spade_pyserini.errors import InputError, NotFoundError, SpadeError, UsageError
 from spade_pyserini.evaluate import parse_measures
 from spade_pyserini.evaluate.measures import measure_name
+from spade_pyserini.evaluate.significance import paired_t_test
+from spade_pyserini.table import render
 from tests.commands import Commands
 from tests.conftest import shared_data
 
@@ -29,10 +48,11 @@ TREC_NAMES = [
 TREC_NAMES += ["num_rel_ret", "Rprec", "bpref"]
 
 
-def trec_eval(qrels: Path, run: Path) -> dict[str, float]:
+def trec_eval(qrels: Path, run: Path, *flags: str) -> dict[str, float]:
     """The real trec_eval that Anserini's jar carries."""
     found = java.find_java()
     command = [str(found.home / "bin" / "java"), "-cp", str(java.anserini_jar()), "trec_eval", "-c"]
+    command += flags
     names = ["recip_rank", "ndcg_cut.10", "map", "recall.100,1000", "P.5", "map_cut.100"]
     names += ["num_ret", "num_rel_ret", "Rprec", "bpref"]
     command += [part for name in names for part in ("-m", name)]
@@ -134,18 +154,21 @@ def test_qrels_and_runs_that_do_not_meet(files: tuple[Path, Path]) -> None:
     qrels, _ = files
     with pytest.raises(SpadeError, match="no topic in common"):
         evaluate_run(read_qrels(qrels), [Ranking("other", [Hit("a", 1)])])
-    with pytest.raises(NotFoundError, match="known names"):
+    with pytest.raises(NotFoundError, match="lists all names"):
         read_qrels("nowhere")
 
 
 def test_the_command_prints_one_table(files: tuple[Path, Path], run: Commands) -> None:
     qrels, path = files
-    result = run("evaluate", "--qrels", qrels, "--run", path, path)
+    again = path.with_name("again.txt")
+    again.write_text(path.read_text())
+    result = run("evaluate", "--qrels", qrels, "--run", path, again)
     assert result.code == 0
     lines = result.out.splitlines()
     assert lines[0].split() == ["run", "MRR@10", "nDCG@10", "MAP", "R@100", "R@1000"]
     assert lines[2].split()[:2] == ["run.txt", "0.5000"]
-    assert lines[2] == lines[3]
+    assert lines[2].split()[1:] == lines[3].split()[1:]
+    assert run("evaluate", "--qrels", qrels, "--run", path, path).code == 2
     assert run("evaluate", "--qrels", qrels, "--run", path, "-m", "nonsense").code == 2
     assert run("evaluate", "--qrels", qrels, "--run", path, "-m", "alpha_nDCG@10").code == 2
     other = path.with_name("other.txt")
@@ -153,3 +176,103 @@ def test_the_command_prints_one_table(files: tuple[Path, Path], run: Commands) -
     result = run("evaluate", "--qrels", qrels, "--run", path, other)
     assert result.code == 1
     assert f"{other}: no topic of this run has judgements" in result.err
+
+
+@pytest.mark.java
+def test_a_higher_relevance_level_is_trec_evals(files: tuple[Path, Path], run: Commands) -> None:
+    qrels, path = files
+    expected = trec_eval(qrels, path, "-l", "2")
+    flags = ["--qrels", qrels, "--run", path, "--relevance-level", "2", "--format", "json"]
+    names = ["recip_rank", "ndcg_cut_10", "map", "recall_100"]
+    (found,) = json.loads(run("evaluate", *flags, "-m", *names).out)
+    for name, column in zip(names, ("RR", "nDCG@10", "MAP", "R@100"), strict=True):
+        assert f"{found[column]:.4f}" == f"{expected[name]:.4f}", name
+    assert found["MAP"] != 0.5
+
+
+def test_the_paired_t_test_is_the_textbooks() -> None:
+    """By hand: the mean difference over its standard error, Student's distribution."""
+    chance = random.Random(4)
+    first = {str(n): chance.random() for n in range(30)}
+    second = {qid: value + 0.1 * chance.random() for qid, value in first.items()}
+    differences = [second[qid] - first[qid] for qid in first]
+    mean = statistics.fmean(differences)
+    t = mean / (statistics.stdev(differences) / math.sqrt(30))
+    p = 2 * float(student.sf(abs(t), df=29))
+    found = paired_t_test(first, second)
+    assert found.mean == pytest.approx(mean)
+    assert found.p == pytest.approx(p)
+    noisy = {qid: value + chance.gauss(0.02, 0.2) for qid, value in first.items()}
+    alone = paired_t_test(first, noisy).p
+    assert paired_t_test(first, noisy, comparisons=3).p == pytest.approx(min(1, 3 * alone))
+    assert not paired_t_test(first, dict(first)).significant
+    assert paired_t_test({"1": 0.0}, {"1": 1.0}).p == 1
+
+
+def test_a_baseline_marks_what_differs(tmp_path: Path, run: Commands) -> None:
+    (tmp_path / "qrels.txt").write_text("".join(f"{n} 0 a 1\n" for n in range(20)))
+    for name, ranks in (("base", (2, 3)), ("same", (3, 2)), ("better", (1, 1))):
+        with (tmp_path / f"{name}.txt").open("w") as stream:
+            for n in range(20):
+                place = ranks[n % 2]
+                for rank in range(1, 5):
+                    docid = "a" if rank == place else f"x{rank}"
+                    stream.write(f"{n} Q0 {docid} {rank} {9 - rank} t\n")
+    runs = [tmp_path / f"{name}.txt" for name in ("base", "same", "better")]
+    flags = ["--qrels", tmp_path / "qrels.txt", "--run", *runs, "-m", "RR"]
+    result = run("evaluate", *flags, "--baseline", runs[0])
+    cells = {line.split()[0]: line.split()[1] for line in result.out.splitlines()[2:5]}
+    assert cells == {"base.txt": "0.4167", "same.txt": "0.4167", "better.txt": "1.0000◇"}
+    assert "correction for 2 comparisons" in result.out
+    assert run("evaluate", *flags, "--baseline", tmp_path / "other.txt").code == 2
+    rows = run("evaluate", *flags, "--per-query", "--format", "csv").out.splitlines()
+    assert rows[0] == "run,topic,RR"
+    assert rows[1] == "base.txt,0,0.5000"
+    assert len(rows) == 61
+
+
+def test_tables_for_papers_and_programs() -> None:
+    header, rows = ["run_1", "MRR@10"], [["a & b", "0.5000◇"]]
+    assert render(header, rows, "markdown").splitlines()[1:] == [
+        "| --- | ---: |",
+        "| a & b | 0.5000◇ |",
+    ]
+    latex = render(header, rows, "latex")
+    assert r"run\_1 & MRR@10 \\" in latex
+    assert r"a \& b & 0.5000$^{\diamond}$ \\" in latex
+    assert render(header, rows, "csv") == "run_1,MRR@10\na & b,0.5000◇"
+    assert json.loads(render(header, [["x", "0.5"]], "json")) == [{"run_1": "x", "MRR@10": 0.5}]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("", "the run is empty"), ("77 Q0 a 1 1 x\n", "no topic of this run has judgements")],
+)
+def test_runs_that_cannot_be_scored(
+    files: tuple[Path, Path], run: Commands, content: str, message: str
+) -> None:
+    qrels, path = files
+    path.write_text(content)
+    result = run("evaluate", "--qrels", qrels, "--run", path)
+    assert result.code == 1
+    assert message in result.err
+
+
+def test_a_query_that_finds_itself_is_told(files: tuple[Path, Path], run: Commands) -> None:
+    qrels, path = files
+    path.write_text("1 Q0 1 1 3 x\n")
+    result = run("evaluate", "--qrels", qrels, "--run", path)
+    assert "1 topics find the document of their own id (as in ArguAna)" in result.out
+
+
+@pytest.mark.java
+@pytest.mark.parametrize(("name", "published"), [("scifact", 0.679), ("nfcorpus", 0.322)])
+def test_bm25_gives_pyserinis_published_figures(
+    name: str, published: float, tmp_path: Path
+) -> None:
+    folder = shared_data(name)
+    build_bm25_index(open_corpus(str(folder)), tmp_path / "index", threads=2)
+    with Bm25Searcher(tmp_path / "index") as searcher:
+        found = list(search_topics(searcher, read_topics(folder / "test"), threads=2))
+    value = evaluate_run(read_qrels(folder / "test"), found, [ir_measures.nDCG @ 10])
+    assert value[ir_measures.nDCG @ 10] == pytest.approx(published, abs=0.0015)

@@ -73,7 +73,7 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name() -> None:
-    with pytest.raises(NotFoundError, match="known names: pydoc, pydoc-dev, pydoc-test"):
+    with pytest.raises(NotFoundError, match="did you mean pydoc-test"):
         read_topics("pydoc-train")
 
 

@@ -31,7 +31,7 @@ def test_settings(tmp_path: Path) -> None:
     for setting in ("tau", "nothing=1", "tau=0", "k=2.5", "strategy=magic", "batch_size=true"):
         with pytest.raises(UsageError):
             changed.with_settings([setting])
-    with pytest.raises(NotFoundError, match="known names: mini, paper, smoke"):
+    with pytest.raises(NotFoundError, match="known names: mini, mini-head, paper, smoke"):
         load_recipe("papre")
     (tmp_path / "x.toml").write_text("tau = = 3")
     with pytest.raises(InputError, match="not a TOML file"):
@@ -81,8 +81,8 @@ def test_samples_from_qrels_and_triples(recipe: Recipe, tmp_path: Path) -> None:
 def test_bad_training_data(
     recipe: Recipe, tmp_path: Path, name: str, content: str, message: str
 ) -> None:
-    (tmp_path / "f.txt").write_text(content)
-    changes = {name: str(tmp_path / "f.txt")} | ({"qrels": None} if name == "triples" else {})
+    (tmp_path / "f.tsv").write_text(content)
+    changes = {name: str(tmp_path / "f.tsv")} | ({"qrels": None} if name == "triples" else {})
     with pytest.raises(InputError, match=message):
         load_training_data(replace(recipe, **changes))  # type: ignore[arg-type]
 

@@ -70,6 +70,6 @@ def _named(name: str) -> Iterator[Any]:
         raise NotFoundError(f"ir_datasets' {name!r} does not have what was asked of it") from None
     except (requests.RequestException, OSError, RuntimeError) as error:
         raise NotFoundError(
-            f"{name!r} is not on this machine and ir_datasets could not download it; put it into "
-            "a folder in BEIR's form below --data-dir, or pass a path"
+            f"{name!r} is not on this machine and ir_datasets could not download it; get the files "
+            "and pass --corpus-path PATH, or put them in BEIR's form into a folder below --data-dir"
         ) from error

@@ -62,17 +62,22 @@ def compare_runs(
     *,
     baseline: str | None = None,
     level: int = 1,
+    strict: bool = True,
 ) -> Comparison:
     """Score runs; with a baseline, test every other run against it.
 
-    ``level`` is the lowest grade that binary measures take for relevant.
+    ``level`` is the lowest grade that binary measures take for relevant. A run without any of the
+    topics is an error, or if not ``strict``, one that found nothing.
     """
     if baseline is not None and baseline not in runs:
         raise UsageError(f"the baseline {baseline} is none of the runs")
     wanted = list(measures or DEFAULT_MEASURES)
     values: dict[str, Values] = {}
     for name, run in runs.items():
-        found = evaluate_queries(qrels, run, [at_level(one, level) for one in wanted])
+        some = any(ranking.qid in qrels for ranking in run)
+        nothing = [Ranking(qid, []) for qid in qrels]
+        scored = run if some or strict else nothing
+        found = evaluate_queries(qrels, scored, [at_level(one, level) for one in wanted])
         values[name] = dict(zip(wanted, found.values(), strict=True))
     differences = {}
     if baseline is not None:
