@@ -53,7 +53,7 @@ def _kind(matched: int, wanted: int) -> str:
 def main(arguments: list[str]) -> None:
     parser = cli.parser(MODULE, "Score runs by how many terms topics and answers share.", EXAMPLE)
     add = parser.add_argument
-    cli.add_judged(parser)
+    cli.add_judged(parser, " ".join(MEASURES))
     add("--run", required=True, nargs="+", metavar="FILE", help="one or more TREC runs")
     add("--topics", required=True, metavar="NAME|FILE", help="as for spade_pyserini.search")
     add("--corpus", required=True, metavar="NAME|PATH", help="as for spade_pyserini.encode")

@@ -46,7 +46,9 @@ def add_data_dir(made: argparse.ArgumentParser) -> None:
     )
 
 
-def add_judged(made: argparse.ArgumentParser) -> None:
+def add_judged(
+    made: argparse.ArgumentParser, default: str = "MRR@10 nDCG@10 MAP R@100 R@1000"
+) -> None:
     """Flags of all commands that score runs; `judgements` reads what they name."""
     add = made.add_argument
     add(
@@ -57,7 +59,7 @@ def add_judged(made: argparse.ArgumentParser) -> None:
         "-m",
         nargs="+",
         metavar="NAME",
-        help="ir_measures' or trec_eval's names (default: MRR@10 nDCG@10 MAP R@100 R@1000)",
+        help=f"ir_measures' or trec_eval's names (default: {default})",
     )
     add(
         "--relevance-level",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from functools import cached_property
 from pathlib import Path
 
@@ -32,6 +33,10 @@ class WordPieces:
         self.special_tokens = frozenset(token["content"] for token in special)
         self.special_ids = frozenset(token["id"] for token in special)
         vocabulary = tokenizer.get_vocab()
+        # BERT's vocabulary has a thousand places for later; no text is ever split into them.
+        self.unused_ids = frozenset(
+            place for term, place in vocabulary.items() if re.fullmatch(r"\[unused\d+\]", term)
+        )
         self.mask_id: int = vocabulary.get("[MASK]", -1)
         self.terms = sorted(vocabulary, key=vocabulary.__getitem__)
 

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = ["Delete a folder and all files in it.", "Open a file for reading.", "The time now."]
     lines = [json.dumps({"_id": f"d{n}", "text": text}) for n, text in enumerate(texts)]
     (folder / "my-corpus" / "corpus.jsonl").write_text("\n".join(lines))
+    shutil.copy(ROOT / "runs" / "reproduce.yaml", folder / "runs")
     (folder / "collection.tsv").write_text("".join(f"{n}\t{t}\n" for n, t in enumerate(texts)))
     return folder
 

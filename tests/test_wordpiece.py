@@ -87,3 +87,10 @@ def test_files_that_are_no_wordpiece_tokenizer(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text(json.dumps(definition))
     with pytest.raises(InputError, match="would split the term 'two words'"):
         WordPieces.load(tmp_path)
+
+
+def test_unused_places_are_known_and_in_no_text() -> None:
+    assert len(MINILM.unused_ids) == 994
+    assert not {MINILM.terms[place] for place in MINILM.unused_ids} & set(
+        MINILM.query_terms("[unused80] [unused1]")
+    )

@@ -1,0 +1,84 @@
+"""What holds for every document and every weight."""
+
+from __future__ import annotations
+
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spade_pyserini import SpadeModel
+from spade_pyserini.models.quantize import quantize
+from tests.conftest import WORDS
+
+words = st.sampled_from([word for word in WORDS if not word.startswith("##")])
+text = st.lists(words, min_size=1, max_size=12).map(" ".join)
+batch = st.lists(text, min_size=1, max_size=5)
+few = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@few
+@given(texts=batch, chance=st.randoms(use_true_random=False))
+def test_permuting_a_batch_permutes_its_vectors(
+    tiny_model: SpadeModel, texts: list[str], chance: st.DataObject
+) -> None:
+    ids = tiny_model.wordpieces.document_ids(texts, 32)
+    order = list(range(len(ids)))
+    chance.shuffle(order)  # type: ignore[attr-defined]
+    vectors = tiny_model.weigh(ids)
+    shuffled = tiny_model.weigh([ids[place] for place in order])
+    assert torch.allclose(shuffled, vectors[order], atol=1e-5)
+
+
+@few
+@given(texts=batch)
+def test_padding_changes_nothing(tiny_model: SpadeModel, texts: list[str]) -> None:
+    ids = tiny_model.wordpieces.document_ids(texts, 32)
+    longest = tiny_model.wordpieces.document_ids(["the old cat " * 9], 32)[0]
+    padded = tiny_model.weigh([*ids, longest])[:-1]
+    assert torch.allclose(padded, tiny_model.weigh(ids), atol=1e-5)
+
+
+@few
+@given(texts=batch, k=st.integers(1, 6))
+def test_at_most_k_terms_a_token_and_never_a_special_one(
+    tiny_model: SpadeModel, texts: list[str], k: int
+) -> None:
+    before = tiny_model.config.k
+    tiny_model.reconfigure(k=k)
+    ids = tiny_model.wordpieces.document_ids(texts, 32)
+    for row, one in enumerate(ids):
+        inputs = torch.tensor([one]), torch.ones(1, len(one), dtype=torch.long)
+        with torch.no_grad():
+            own, added = tiny_model(*inputs)
+        assert int((added > 0).sum()) <= k * len(one)
+        special = sorted(tiny_model.wordpieces.special_ids)
+        assert not own[:, special].any(), row
+        assert not added[:, special].any(), row
+        assert set(own[0].nonzero().squeeze(1).tolist()) <= set(one)
+    tiny_model.reconfigure(k=before)
+
+
+@few
+@given(texts=batch, removed=st.sets(st.sampled_from(WORDS), max_size=8))
+def test_a_removed_term_is_in_no_encoded_document(
+    tiny_model: SpadeModel, texts: list[str], removed: set[str]
+) -> None:
+    kept = tiny_model.kept.clone()
+    terms = tiny_model.wordpieces.terms
+    tiny_model.kept[[terms.index(term) for term in removed]] = False
+    for vector in tiny_model.encode(texts):
+        assert not removed & vector.keys()
+    tiny_model.kept.copy_(kept)
+
+
+@given(
+    weights=st.lists(st.floats(0, 100, width=32), min_size=1, max_size=50),
+    scale=st.floats(0.01, 1000),
+    bits=st.integers(1, 16),
+)
+def test_impacts_are_monotone_in_weights(weights: list[float], scale: float, bits: int) -> None:
+    impacts = quantize(torch.tensor(sorted(weights)), scale, bits).tolist()
+    assert impacts == sorted(impacts)
+    assert all(0 <= impact < 2**bits for impact in impacts)
