@@ -14,7 +14,7 @@ from spade_pyserini.files import atomic_write, read_lines, refuse_existing
 from spade_pyserini.records import Hit, Ranking, Topic
 from spade_pyserini.search.searcher import Bm25Searcher, ImpactSearcher
 
-STEP = np.float32(1e-4)
+STEP = np.float32(2e-6)  # the least that shows in the six digits of a run
 
 
 def search_topics(
