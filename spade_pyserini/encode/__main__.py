@@ -37,6 +37,7 @@ def main(arguments: list[str]) -> None:
     add("--shard-size", type=cli.positive, default=2000, metavar="N", help="documents per file")
     add("--batch-tokens", type=cli.positive, default=2048, metavar="N", help="tokens per batch")
     add("--device", default="cpu", help="torch device")
+    add("--components", action="store_true", help="keep the two encoders' vectors too, for sweep")
     add("--overwrite", action="store_true", help="replace an existing output")
     options = parser.parse_args(arguments)
     cli.log_to_stderr(options.verbose)
@@ -76,6 +77,7 @@ def main(arguments: list[str]) -> None:
         shard_size=options.shard_size,
         batch_tokens=options.batch_tokens,
         overwrite=options.overwrite,
+        components=options.components,
     )
     print(output)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from spade_pyserini.components import remove_components
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.encode.output import found_manifest, intact, refuse_other_documents, start
 from spade_pyserini.encode.shard import BATCH_TOKENS, ShardEncoder, calibrated_scale, input_digest
@@ -36,8 +37,12 @@ def encode_corpus(
     shard_size: int = SHARD_SIZE,
     batch_tokens: int = BATCH_TOKENS,
     overwrite: bool = False,
+    components: bool = False,
 ) -> VectorManifest:
     """Write the vectors of ``corpus`` to the folder ``output``; return their manifest.
+
+    With ``components`` the two encoders' vectors are kept beside it, see
+    `spade_pyserini.components`; shards that lack them are encoded again.
 
     An output that the same call left unfinished is completed, a finished one is left alone, and
     one with other settings is refused unless ``overwrite``.
@@ -54,15 +59,16 @@ def encode_corpus(
             batch_tokens=batch_tokens,
         )
         manifest = start(folder, settings, model, found, overwrite)
-        encoder = ShardEncoder(model, settings)
+        encoder = ShardEncoder(model, settings, components)
         known = manifest.shards
         shards: list[Shard] = []
         documents = iter(corpus)
         with tqdm(desc="encoding", unit=" documents", disable=None) as bar:
             while batch := list(itertools.islice(documents, shard_size)):
                 number, digest = len(shards), input_digest(batch)
-                if number < len(known) and intact(folder, known[number], digest, overwrite):
-                    shards.append(known[number])
+                old = known[number] if number < len(known) else None
+                if old and intact(folder, old, digest, overwrite, components):
+                    shards.append(old)
                     bar.update(len(batch))
                     continue
                 shards.append(encoder.write(folder, number, batch, digest, bar))
@@ -73,6 +79,7 @@ def encode_corpus(
         for shard in known[len(shards) :]:
             refuse_other_documents(folder / shard.file, overwrite)
             remove(folder / shard.file)
+            remove_components(folder, [shard.file])
         manifest = replace(manifest, shards=shards, complete=True)
         manifest.save(folder)
         _report(manifest, folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
+from spade_pyserini.components import are_whole, remove_components
 from spade_pyserini.errors import ArtifactError, OutputExistsError, SpadeError
 from spade_pyserini.files import remove, sha256
 from spade_pyserini.models import SpadeModel
@@ -72,6 +73,7 @@ def _clear(folder: Path, overwrite: bool) -> None:
     for name in names:
         remove(folder / name)
     remove(manifest_path(folder))
+    remove_components(folder)
 
 
 def _differences(old: VectorSettings, new: VectorSettings) -> str:
@@ -79,13 +81,15 @@ def _differences(old: VectorSettings, new: VectorSettings) -> str:
     return "; ".join(f"{name} {getattr(old, name)}, now {getattr(new, name)}" for name in names)
 
 
-def intact(folder: Path, shard: Shard, digest: str, overwrite: bool) -> bool:
+def intact(folder: Path, shard: Shard, digest: str, overwrite: bool, components: bool) -> bool:
     """Whether a shard of an earlier run can stay; the documents must not have changed."""
     path = folder / shard.file
     if shard.input_sha256 != digest:
         refuse_other_documents(path, overwrite)
         return False
-    return path.is_file() and sha256(path) == shard.sha256
+    if not path.is_file() or sha256(path) != shard.sha256:
+        return False
+    return not components or are_whole(folder, shard)
 
 
 def refuse_other_documents(path: Path, overwrite: bool) -> None:

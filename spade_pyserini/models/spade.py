@@ -6,7 +6,7 @@ import hashlib
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
@@ -34,6 +34,19 @@ WEIGHTS = "model.safetensors"
 FILES = ["config.json", WEIGHTS, "tokenizer.json"]
 
 
+class TermWeight(NamedTuple):
+    """A term of a document's vector, and what each encoder gave to its impact.
+
+    Both parts are in units of impact; their sum, rounded and cut off, is the impact.
+    """
+
+    term: str
+    in_document: bool
+    weighting: float
+    expansion: float
+    impact: int
+
+
 class SpadeModel(nn.Module):
     """The dual document encoder.
 
@@ -41,7 +54,7 @@ class SpadeModel(nn.Module):
         model.encode(["Recursively delete a directory tree."])   # [{"delete": 87, ...}]
 
     ``kept`` is the corpus-level pruning mask over the vocabulary: a term that is False there
-    never appears in a document vector. Special tokens are never kept.
+    never appears in a document vector. Special tokens, and those that no text has, are never kept.
 
     ``query_weights`` is what a term of a query counts, 1 unless trained otherwise. A query's weight
     is the same for all documents, so it is multiplied into their vectors once, when they are
@@ -65,7 +78,7 @@ class SpadeModel(nn.Module):
         size = expansion.backbone.config.vocab_size
         kept = torch.ones(size, dtype=torch.bool)
         kept[wordpieces.vocabulary_size :] = False  # rows that only round the matrix up
-        kept[sorted(wordpieces.special_ids)] = False
+        kept[sorted(wordpieces.special_ids | wordpieces.unused_ids)] = False
         self.register_buffer("kept", kept)
         self.query_weights = nn.Parameter(torch.ones(size), requires_grad=False)
 
@@ -222,29 +235,39 @@ class SpadeModel(nn.Module):
         return (1 - self.config.alpha) * weighting + self.config.alpha * expansion
 
     @torch.inference_mode()
-    def weigh(self, batch: list[list[int]]) -> Tensor:
-        """Float vectors [batch, |V|] of documents given as WordPiece ids.
+    def components(self, batch: list[list[int]]) -> tuple[Tensor, Tensor]:
+        """Both vectors of documents given as WordPiece ids, times the weights of query terms.
 
         A document without a single known WordPiece is empty: what the expansion encoder makes of
         [CLS] and [SEP] alone says nothing about it.
         """
-        weights = self.aggregate(*self(*padded(batch, self.kept.device))) * self.query_weights
-        if not torch.isfinite(weights).all():
-            raise ArtifactError("the model gave NaN or infinite weights; it cannot be used")
+        weighting, expansion = self(*padded(batch, self.kept.device))
         special = self.wordpieces.special_ids
         empty = [place for place, ids in enumerate(batch) if special.issuperset(ids)]
-        weights[empty] = 0
-        return weights
+        for vectors in (weighting, expansion):
+            vectors.mul_(self.query_weights)
+            if not torch.isfinite(vectors).all():
+                raise ArtifactError("the model gave NaN or infinite weights; it cannot be used")
+            vectors[empty] = 0
+        return weighting, expansion
+
+    @torch.inference_mode()
+    def weigh(self, batch: list[list[int]]) -> Tensor:
+        """Float vectors [batch, |V|] of documents given as WordPiece ids."""
+        return self.aggregate(*self.components(batch))
 
     def impacts(self, weights: Tensor, scale: float) -> list[dict[str, int]]:
         """Quantize float vectors; terms in the order of the vocabulary, zeros left out."""
-        quantized = quantize(weights, scale, self.config.bits).cpu()
+        return self.by_term(quantize(weights, scale, self.config.bits))
+
+    def by_term(self, vectors: Tensor) -> list[dict[str, Any]]:
+        """Vectors [batch, |V|] by WordPiece, in the order of the vocabulary, zeros left out."""
         terms = self.wordpieces.terms
-        found: list[dict[str, int]] = []
-        for row in quantized:
+        found: list[dict[str, Any]] = []
+        for row in vectors.cpu():
             indices = row.nonzero().squeeze(1)
             pairs = zip(indices.tolist(), row[indices].tolist(), strict=True)
-            found.append({terms[index]: impact for index, impact in pairs})
+            found.append({terms[index]: value for index, value in pairs})
         return found
 
     def encode(self, texts: list[str], batch_size: int = 32) -> list[dict[str, int]]:
@@ -255,6 +278,31 @@ class SpadeModel(nn.Module):
         if scale is None and parts:
             scale = calibrate(max(part.max().item() for part in parts), self.config.bits)
         return [vector for part in parts for vector in self.impacts(part, scale or 1.0)]
+
+    @torch.inference_mode()
+    def explain(self, text: str) -> list[TermWeight]:
+        """The terms of a text's vector, largest impact first, and what each encoder gave to them.
+
+        An uncalibrated model takes its scale from this text.
+        """
+        (ids,) = self.wordpieces.document_ids([text], self.config.max_length)
+        weighting, expansion = self.components([ids])
+        weights = self.aggregate(weighting, expansion)
+        scale = self.config.scale or calibrate(weights.max().item(), self.config.bits)
+        own, added = self.by_term(torch.cat([weighting, expansion]))
+        alpha = self.config.alpha
+        present = {self.wordpieces.terms[one] for one in ids}
+        found = [
+            TermWeight(
+                term,
+                term in present,
+                (1 - alpha) * scale * own.get(term, 0.0),
+                alpha * scale * added.get(term, 0.0),
+                impact,
+            )
+            for term, impact in self.impacts(weights, scale)[0].items()
+        ]
+        return sorted(found, key=lambda one: -one.impact)
 
 
 def _base(config: SpadeConfig, folder: Path) -> PreTrainedModel:
