@@ -17,7 +17,6 @@ from spade_pyserini import cli
 from spade_pyserini.errors import (
     ArtifactError,
     InputError,
-    NotFoundError,
     OutputExistsError,
     SpadeError,
 )
@@ -32,7 +31,7 @@ from spade_pyserini.files import (
     sha256,
     write_sealed,
 )
-from spade_pyserini.minilm import MINILM, minilm_folder
+from spade_pyserini.minilm import MINILM
 from spade_pyserini.records import Document, Hit, Ranking, Topic
 
 if TYPE_CHECKING:
@@ -130,16 +129,10 @@ def dense_search(folder: str | Path, topics: list[Topic], hits: int = 1000) -> l
 
 def _load(name: str) -> tuple[SentenceTransformer, str]:
     """The model, safetensors only, and the digest of its weights."""
-    from sentence_transformers import SentenceTransformer
-
     from spade_pyserini.models.adapters import weights_fingerprint
+    from spade_pyserini.models.bi_encoder import load_bi_encoder
 
-    source = str(minilm_folder()) if name == MINILM else name
-    try:
-        model = SentenceTransformer(source, model_kwargs={"use_safetensors": True})
-    except Exception as error:  # the hub's errors, transformers' and safetensors' own
-        reason = str(error).strip().splitlines()[0]
-        raise NotFoundError(f"the dense model {name!r} cannot be loaded: {reason}") from error
+    model = load_bi_encoder(name)
     return model, weights_fingerprint(model)
 
 

@@ -68,10 +68,13 @@ class QueryGenerator:
         import torch
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
+        from spade_pyserini.models.backbone import quiet
+
         self.sampling = sampling
         try:
-            self._tokenizer = AutoTokenizer.from_pretrained(name)
-            model = AutoModelForSeq2SeqLM.from_pretrained(name, use_safetensors=True)
+            with quiet():
+                self._tokenizer = AutoTokenizer.from_pretrained(name)
+                model = AutoModelForSeq2SeqLM.from_pretrained(name, use_safetensors=True)
         except Exception as error:  # the hub's errors, transformers' and safetensors' own
             reason = str(error).strip().splitlines()[0]
             raise NotFoundError(f"the seq2seq model {name!r} cannot be loaded: {reason}") from error

@@ -73,8 +73,13 @@ def load_cross_encoder(name: str, max_length: int | None = None, batch_size: int
     from sentence_transformers import CrossEncoder
     from torch.nn import Identity
 
+    from spade_pyserini.models.backbone import quiet
+
     try:
-        model = CrossEncoder(name, max_length=max_length, model_kwargs={"use_safetensors": True})
+        with quiet():
+            model = CrossEncoder(
+                name, max_length=max_length, model_kwargs={"use_safetensors": True}
+            )
     except Exception as error:  # the hub's errors, transformers' and safetensors' own
         reason = str(error).strip().splitlines()[0]
         raise NotFoundError(f"the cross-encoder {name!r} cannot be loaded: {reason}") from error

@@ -27,7 +27,9 @@ def test_a_thousand_ties_at_a_large_score_stay_in_order() -> None:
 
 
 def test_scores_without_ties_stay_as_they_are() -> None:
-    assert list(strictly_falling([9.0, 8.0, 8.0, 3.0])) == pytest.approx([9, 8, 7.999998, 3], abs=1e-6)
+    assert list(strictly_falling([9.0, 8.0, 8.0, 3.0])) == pytest.approx(
+        [9, 8, 7.999998, 3], abs=1e-6
+    )
 
 
 def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_the_dense_teacher_knows_what_belongs_together() -> None:
     assert scores[0, 1] > scores[0, 0] + 0.2
     assert scores[1, 0] > scores[1, 1] + 0.2
     assert torch.equal(scores, teacher.scores(queries, documents))
-    with pytest.raises(NotFoundError, match="the teacher 'no-such/teacher' cannot be loaded"):
+    with pytest.raises(NotFoundError, match="the dense model 'no-such/teacher' cannot be loaded"):
         DenseTeacher("no-such/teacher", torch.device("cpu"))
 
 

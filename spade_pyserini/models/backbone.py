@@ -52,7 +52,7 @@ def load_backbone(name: str | Path) -> Backbone:
     """Load a pre-trained BERT-like transformer, safetensors only."""
     source = minilm_folder() if name == MINILM else name
     try:
-        with _quiet():
+        with quiet():
             tokenizer = AutoTokenizer.from_pretrained(source, use_fast=True)
             transformer = _without_pooler(
                 AutoModel.from_pretrained(source, use_safetensors=True, dtype=torch.float32)
@@ -99,7 +99,7 @@ def _without_pooler(transformer: PreTrainedModel) -> PreTrainedModel:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """No bars and reports of transformers' about a model that loads in a blink."""
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity(ERROR)

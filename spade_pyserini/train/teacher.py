@@ -5,24 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from spade_pyserini.errors import NotFoundError
-from spade_pyserini.minilm import MINILM, minilm_folder
+from spade_pyserini.models.bi_encoder import load_bi_encoder
 
 
 class DenseTeacher:
     """Cosines of sentence embeddings. Each text is embedded once, then remembered."""
 
     def __init__(self, name: str, device: torch.device) -> None:
-        from sentence_transformers import SentenceTransformer
-
-        source = str(minilm_folder()) if name == MINILM else name
-        try:
-            self._model = SentenceTransformer(
-                source, device=str(device), model_kwargs={"use_safetensors": True}
-            )
-        except (OSError, ValueError) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise NotFoundError(f"the teacher {name!r} cannot be loaded: {reason}") from error
+        self._model = load_bi_encoder(name, str(device))
         self._known: dict[str, Tensor] = {}
 
     def scores(self, queries: list[str], documents: list[str]) -> Tensor:
