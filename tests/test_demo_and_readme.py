@@ -103,6 +103,7 @@ def test_lucene_scores_are_the_inner_products_on_real_documents(place: Path) -> 
             assert [hit.score for hit in hits] == best
 
 
+@pytest.mark.slow
 def test_a_second_demo_encodes_nothing(place: Path) -> None:
     shards = {path: path.stat().st_mtime_ns for path in (place / "encode" / SPADE).iterdir()}
     done = shell("python -m spade_pyserini.demo", place)

@@ -97,6 +97,7 @@ def test_what_is_finished_is_kept(index: Path, tiny_corpus: Path) -> None:
     assert kept == {"docs0000.json", "docs0000.npy"}
 
 
+@pytest.mark.slow
 def test_kill_9_then_the_same_call_completes(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path / "corpus", 60)
     code = (

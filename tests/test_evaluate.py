@@ -265,6 +265,7 @@ def test_a_query_that_finds_itself_is_told(files: tuple[Path, Path], run: Comman
     assert "1 topics find the document of their own id (as in ArguAna)" in result.out
 
 
+@pytest.mark.slow
 @pytest.mark.java
 @pytest.mark.parametrize(("name", "published"), [("scifact", 0.679), ("nfcorpus", 0.322)])
 def test_bm25_gives_pyserinis_published_figures(

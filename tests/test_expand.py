@@ -125,6 +125,7 @@ def test_a_document_without_text_is_left_out(
     assert texts["a"].startswith("old cat ")
 
 
+@pytest.mark.slow
 def test_kill_9_then_the_same_command_completes(t5: Path, tmp_path: Path, run: Commands) -> None:
     corpus = write_corpus(tmp_path / "corpus", 50)
     sampling = replace(SAMPLING, shard_size=2)

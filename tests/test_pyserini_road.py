@@ -72,6 +72,7 @@ def full_jdk() -> Path:
     pytest.skip("needs a full JDK 21 or later (with jdk.incubator.vector), and none is here")
 
 
+@pytest.mark.slow
 def test_plain_pyserini_on_a_full_jdk(
     tiny_index: Path, wordpieces: Path, ours: list[list[str]], tmp_path: Path
 ) -> None:

@@ -106,6 +106,7 @@ def test_gamma_removes_just_the_frequent_terms(encoded: Path, tmp_path: Path) ->
     assert most == 30 and components.frequent(1.0) == set()  # in all, but not in more than all
 
 
+@pytest.mark.slow
 @pytest.mark.java
 def test_the_command_runs_what_is_missing(
     encoded: Path, tmp_path: Path, recipe: Recipe, judged: tuple[object, ...], run: Commands

@@ -223,6 +223,7 @@ def test_a_backbone_that_is_not_its_tokenizers(tiny_backbone: Path, tmp_path: Pa
         SpadeModel.from_backbone(tmp_path / "b")
 
 
+@pytest.mark.slow
 def test_two_processes_train_and_stop_together(recipe: Recipe, tmp_path: Path) -> None:
     """Early stopping is decided in one process and must reach the other."""
     recipe = replace(recipe, steps=40, patience=1, validate_every=1, weighting_rate=0.0)

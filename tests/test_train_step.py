@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from accelerate import Accelerator
 
 from spade_pyserini import SpadeModel
+from spade_pyserini.train import Recipe
+from spade_pyserini.train.start import start_accelerator
 from spade_pyserini.train.step import backward
 from tests.conftest import ROOT
 
@@ -22,7 +23,7 @@ def gradients(
     from spade_pyserini.models.spade import padded
     from spade_pyserini.train import losses
 
-    accelerator = Accelerator()
+    accelerator = start_accelerator(Recipe())
     queries = torch.zeros(4, len(model.kept))
     queries[:, 60:80:3] = 1
 
