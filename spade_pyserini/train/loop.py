@@ -100,7 +100,9 @@ class Trainer:
             return
         texts, queries = self.data.documents.values(), self.data.queries.values()
         weights = self.model.query_weights
-        weights.data = counted_idf(self.model.wordpieces, texts, queries, len(weights)).to(weights)
+        if (weights == 1).all():  # else the model that this run starts from has some already
+            idf = counted_idf(self.model.wordpieces, texts, queries, len(weights))
+            weights.data = idf.to(weights)
         if self.recipe.idf == "learned":
             weights.requires_grad_()
             self.optimisers["query"] = query_optimiser(self.model, self.recipe)
