@@ -87,6 +87,7 @@ class Trainer:
         self.stream = SampleStream(self.data.sizes, recipe.seed, shares)
         self.queues: dict[str, list[int]] = {name: [] for name in self.trained}
         self.step = 0
+        self.encoded = 0  # documents of the running step
         self.best: dict[str, Any] = {}
         self.worse = 0
         self.log = RunLog(run, self.accelerator.is_main_process)
