@@ -133,6 +133,9 @@ def test_two_collections_with_the_same_ids(recipe: Recipe, tmp_path: Path) -> No
     assert len(data.documents) == 2 * len(load_training_data(recipe).documents)
     dev = DevCollection(recipe.corpus, recipe.dev_queries or "", recipe.dev_qrels or "")
     train(replace(both, dev=(dev, replace(dev, sample=2))), tmp_path / "run")
+    card = (tmp_path / "run" / "best" / "README.md").read_text()
+    assert card.count(f"- Trained on the queries `{recipe.queries}` with `{recipe.qrels}`") == 2
+    assert f"on `{recipe.dev_qrels}`, `{recipe.dev_qrels}` at alpha" in card
     line = read_log(tmp_path / "run", "validation")[-1]
     assert 0 <= line["expansion_share"] <= 1
     assert line["documents_per_second"] > 0

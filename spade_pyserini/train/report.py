@@ -41,18 +41,22 @@ def write_card(run: Path, recipe: Recipe, best: dict[str, Any]) -> Path:
     """``README.md`` of the model: what it was trained on and how, and how good it was on dev."""
     settings = [[name, str(value)] for name, value in recipe.as_json().items() if value is not None]
     figures = "It was not validated."
+    judged = ", ".join(f"`{one.qrels}`" for one in recipe.dev_collections)
     for line in read_log(run, "validation"):
         if best and line["step"] == best["step"]:
             figures = (
-                f"MRR@10 {line['mrr']:.4f} and nDCG@10 {line['ndcg']:.4f} on `{recipe.dev_qrels}` "
+                f"MRR@10 {line['mrr']:.4f} and nDCG@10 {line['ndcg']:.4f} on {judged} "
                 f"at alpha {line['alpha']:g}, step {line['step']}, exact float scores; "
                 f"{line['terms']:.1f} terms a document."
             )
+    data = [
+        f"- Trained on the queries `{one.queries}` with `{one.qrels or one.triples}`, documents "
+        f"`{one.corpus}`."
+        for one in recipe.collections
+    ]
     card = CARD.format(
-        backbone=recipe.backbone,
-        queries=recipe.queries,
-        corpus=recipe.corpus,
-        judged=recipe.qrels or recipe.triples,
+        start=f"Backbone: `{recipe.backbone}`" if recipe.init is None else f"From `{recipe.init}`",
+        data="\n".join(data),
         figures=figures,
         settings=text_table(["setting", "value"], settings),
     )
@@ -67,8 +71,8 @@ CARD = """# A SpaDE model
 Two document encoders, term weighting and term expansion, for sparse retrieval without a model at
 query time. Made by `spade_pyserini.train`.
 
-- Backbone: `{backbone}`; its licence, and that of the training data, apply to this model.
-- Trained on the queries `{queries}` with `{judged}`, documents `{corpus}`.
+- {start}; its licence, and that of the training data, apply to this model.
+{data}
 - On the dev set, on which the checkpoint and alpha were chosen: {figures}
 
     python -m spade_pyserini.encode --corpus MY-CORPUS --model THIS-FOLDER
