@@ -19,6 +19,7 @@ from spade_pyserini.errors import (
     InputError,
     OutputExistsError,
     SpadeError,
+    differences,
 )
 from spade_pyserini.files import (
     atomic_write,
@@ -150,10 +151,9 @@ def _start(folder: Path, settings: dict[str, Any], overwrite: bool) -> None:
         if not overwrite:
             raise
         old = {}
-    if changed := [key for key in settings if settings[key] != old.get(key)]:
+    if changed := differences(old, settings):
         if not overwrite:
-            shown = "; ".join(f"{key} {old.get(key)}, now {settings[key]}" for key in changed)
-            message = f"{folder} has embeddings with other settings ({shown})"
+            message = f"{folder} has embeddings with other settings ({changed})"
             raise OutputExistsError(f"{message}; choose another --index, or pass --overwrite")
         for path in [*folder.glob("docs*.npy"), *folder.glob("docs*.json")]:
             remove(path)

@@ -17,6 +17,7 @@ other exception is a bug of ours and shows its traceback.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -41,6 +42,12 @@ class ArtifactError(SpadeError):
 
 class OutputExistsError(SpadeError):
     """The output is already there and was not made by the same call."""
+
+
+def differences(old: Mapping[str, object], new: Mapping[str, object]) -> str:
+    """What a user has to see where an output was made with other settings."""
+    names = [name for name in new if old.get(name) != new[name]]
+    return "; ".join(f"{name} {old.get(name)}, now {new[name]}" for name in names)
 
 
 class NotFoundError(SpadeError):

@@ -21,6 +21,7 @@ from spade_pyserini.errors import (
     OutputExistsError,
     SpadeError,
     UsageError,
+    differences,
 )
 from spade_pyserini.files import (
     atomic_write,
@@ -179,10 +180,9 @@ def _start(folder: Path, settings: dict[str, Any], overwrite: bool) -> None:
         if not overwrite:
             raise
         old = {}
-    changed = [key for key in settings if settings[key] != old.get(key)]
+    changed = differences(old, settings)
     if old and changed and not overwrite:
-        shown = "; ".join(f"{key} {old.get(key)}, now {settings[key]}" for key in changed)
-        message = f"{folder} has queries with other settings ({shown})"
+        message = f"{folder} has queries with other settings ({changed})"
         raise OutputExistsError(f"{message}; choose another --output, or pass --overwrite")
     if changed:
         remove(folder)

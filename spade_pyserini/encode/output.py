@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from spade_pyserini.components import are_whole, remove_components
-from spade_pyserini.errors import ArtifactError, OutputExistsError, SpadeError
+from spade_pyserini.errors import ArtifactError, OutputExistsError, SpadeError, differences
 from spade_pyserini.files import remove, sha256
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.vectors import (
@@ -47,8 +47,9 @@ def start(
     if found and found.settings == settings:
         manifest = found
     elif found and not overwrite:
+        shown = differences(asdict(found.settings), asdict(settings))
         raise OutputExistsError(
-            f"{folder} was encoded with other settings ({_differences(found.settings, settings)}); "
+            f"{folder} was encoded with other settings ({shown}); "
             "choose another --output, or pass --overwrite"
         )
     else:
@@ -74,11 +75,6 @@ def _clear(folder: Path, overwrite: bool) -> None:
         remove(folder / name)
     remove(manifest_path(folder))
     remove_components(folder)
-
-
-def _differences(old: VectorSettings, new: VectorSettings) -> str:
-    names = [name for name in asdict(old) if getattr(old, name) != getattr(new, name)]
-    return "; ".join(f"{name} {getattr(old, name)}, now {getattr(new, name)}" for name in names)
 
 
 def intact(folder: Path, shard: Shard, digest: str, overwrite: bool, components: bool) -> bool:

@@ -9,7 +9,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from torch import nn
 
-from spade_pyserini.errors import OutputExistsError, UsageError
+from spade_pyserini.errors import OutputExistsError, UsageError, differences
 from spade_pyserini.files import read_json_file, write_json
 from spade_pyserini.models import SpadeConfig, SpadeModel
 from spade_pyserini.train.recipe import Recipe
@@ -35,9 +35,8 @@ def _claim(run: Path, recipe: Recipe, resume: bool) -> None:
             raise OutputExistsError(f"{run} holds a run already; pass --resume to go on with it")
         old, new = read_json_file(path), json.loads(json.dumps(recipe.as_json()))
         if old != new:
-            names = [name for name in new if old.get(name) != new[name]]
-            changes = "; ".join(f"{name} {old.get(name)}, now {new[name]}" for name in names)
-            raise OutputExistsError(f"{run} was begun with another recipe ({changes})")
+            shown = differences(old, new)
+            raise OutputExistsError(f"{run} was begun with another recipe ({shown})")
     write_json(path, recipe.as_json())
 
 
