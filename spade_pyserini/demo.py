@@ -18,7 +18,7 @@ from spade_pyserini.vectors import VectorManifest
 
 MODULE = "spade_pyserini.demo"
 CORPUS, TOPICS = "pydoc", "pydoc-test"
-MODEL = "untrained-minilm"
+MODEL = "spade-mini"
 MEASURES = ("nDCG@10", "MRR@10", "R@100")
 EXAMPLES = ("1", "16", "59")
 

@@ -147,7 +147,7 @@ def main(arguments: list[str]) -> None:
     cli.add_data_dir(parser)
     add("--docid", metavar="ID", help="the document of --corpus")
     add("--text", help="a document's text, instead of --corpus and --docid")
-    add("--model", metavar="NAME|PATH", help="model name or folder (default: untrained-minilm)")
+    add("--model", metavar="NAME|PATH", help="model name or folder (default: spade-mini)")
     add("--query", metavar="TEXT", help="what each term of this query gives to the score")
     add("--html", metavar="FILE", help="write the heat map as a page too")
     add("--color", choices=("auto", "always", "never"), default="auto", help="shade the words")

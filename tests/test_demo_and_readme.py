@@ -78,7 +78,9 @@ def test_the_demo_shows_what_it_found(place: Path) -> None:
         assert all(0.05 < measure < 1 for measure in figures[:3])
         assert all(figure > 0 for figure in figures)
     assert bm25.startswith("BM25 ")
-    assert "UNTRAINED" in out
+    assert spade.startswith("SpaDE (spade-mini) ")
+    assert float(spade.split()[-6]) > float(bm25.split()[-6])  # nDCG@10
+    assert "UNTRAINED" not in out
     assert out.count("(grade ") + out.count("(not judged") == 9
     assert len(re.findall(r"^  python -m spade_pyserini\.", out, flags=re.MULTILINE)) == 7
 

@@ -17,8 +17,8 @@ import torch
 from spade_pyserini import SpadeModel
 from spade_pyserini.errors import InputError, NotFoundError, UsageError
 from spade_pyserini.train import Recipe, load_recipe, train
+from spade_pyserini.train.counts import counted_idf, document_frequency
 from spade_pyserini.train.data import load_training_data
-from spade_pyserini.train.idf import counted_idf
 from spade_pyserini.train.log import RunLog, read_log
 from spade_pyserini.train.loop import Trainer
 from spade_pyserini.train.optimise import rate_factor
@@ -30,7 +30,7 @@ from tests.conftest import ROOT
 
 
 def test_the_dense_teacher_knows_what_belongs_together() -> None:
-    teacher = DenseTeacher("minilm", torch.device("cpu"))
+    teacher = DenseTeacher("minilm", torch.device("cpu"), 128)
     queries = ["how do I delete a folder", "the capital of France"]
     documents = ["Paris is a city on the Seine.", "rmtree removes a directory tree."]
     scores = teacher.scores(queries, documents)
@@ -38,7 +38,7 @@ def test_the_dense_teacher_knows_what_belongs_together() -> None:
     assert scores[1, 0] > scores[1, 1] + 0.2
     assert torch.equal(scores, teacher.scores(queries, documents))
     with pytest.raises(NotFoundError, match="the dense model 'no-such/teacher' cannot be loaded"):
-        DenseTeacher("no-such/teacher", torch.device("cpu"))
+        DenseTeacher("no-such/teacher", torch.device("cpu"), 128)
 
 
 @pytest.mark.parametrize("distillation", ["kl", "margin_mse"])
@@ -83,7 +83,8 @@ def test_the_positive_comes_first_for_the_teacher(recipe: Recipe, tmp_path: Path
 def test_counted_idf_is_bm25s(tiny_model: SpadeModel) -> None:
     words: WordPieces = tiny_model.wordpieces
     texts = ["the cat the cat", "the dog", "the bird"]
-    weights = counted_idf(words, texts, ["the cat"], len(words.terms))
+    df = document_frequency(words, texts, len(words.terms), 32)
+    weights = counted_idf(words, df, len(texts), ["the cat"])
     the, cat, fish = (words.terms.index(term) for term in ("the", "cat", "fish"))
     expected = {
         the: math.log(1 + 0.5 / 3.5),
@@ -102,9 +103,10 @@ def test_weights_of_query_terms_travel_with_the_model(
     best = train(replace(recipe, idf=idf, idf_rate=0.05), tmp_path / "run")
     model = SpadeModel.from_pretrained(best)
     data = load_training_data(recipe)
-    counted = counted_idf(
-        model.wordpieces, data.documents.values(), data.queries.values(), len(model.kept)
-    )
+    texts = list(data.documents.values())
+    df = document_frequency(model.wordpieces, texts, len(model.kept), recipe.max_length)
+    queries = data.queries.values()
+    counted = counted_idf(model.wordpieces, df, len(texts), queries)
     assert (model.query_weights >= 0).all()
     assert torch.allclose(model.query_weights, counted) is (idf == "counted")
 

@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> None:
     add("--expansions", metavar="FILE", help="append predicted queries: .jsonl, .tsv or .txt")
     add("--expansions-per-doc", type=cli.positive, metavar="N", help="so many of each document")
     add("--segment", metavar="WORDS:STRIDE", help="cut documents into passages doc#0, doc#1, ...")
-    add("--model", metavar="NAME|PATH", help="model name or folder (default: untrained-minilm)")
+    add("--model", metavar="NAME|PATH", help="model name or folder (default: spade-mini)")
     add("--output", metavar="DIR", help="folder for the vectors (default: encode/CORPUS.MODEL)")
     add("--alpha", type=float, metavar="A", help="share of term expansion (default: as saved)")
     add("--k", type=cli.positive, help="expansion terms per token (default: as saved)")

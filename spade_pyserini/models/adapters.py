@@ -17,13 +17,25 @@ from transformers import PreTrainedModel
 MARK = "lora_"  # in the names of an adapter's tensors
 
 
-def with_adapters(transformer: PreTrainedModel, rank: int) -> PreTrainedModel:
-    """Freeze the transformer and add fresh adapters to all its linear layers.
+def with_adapters(transformer: PreTrainedModel, rank: int, layers: int = 0) -> PreTrainedModel:
+    """Freeze the transformer and add fresh adapters to the linear parts of its last layers.
 
-    A fresh adapter changes nothing: its second matrix is zero.
+    ``layers`` is how many of them, 0 for all. A fresh adapter changes nothing: its second matrix
+    is zero.
     """
-    config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear")
+    depth = transformer.config.num_hidden_layers
+    adapted = [
+        name
+        for name, module in transformer.named_modules()
+        if isinstance(module, nn.Linear) and _layer(name) >= depth - (layers or depth)
+    ]
+    config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=adapted)
     return cast(PreTrainedModel, get_peft_model(transformer, config))
+
+
+def _layer(name: str) -> int:
+    """The number of the layer that a module is in: 3 for ``encoder.layer.3.output.dense``."""
+    return next((int(part) for part in name.split(".") if part.isdigit()), 0)
 
 
 def merged(adapted: PreTrainedModel) -> PreTrainedModel:

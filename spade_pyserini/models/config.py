@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
@@ -27,6 +28,9 @@ class SpadeConfig:
     shared_backbone: both encoders stand on one transformer (untrained models only).
     trained: False while the heads are as they were initialised.
     adapter_rank: above 0, what is kept is low-rank adapters of this rank on a frozen ``base``.
+    adapter_layers: the last layers of the backbone that have adapters, 0 for all.
+    decoder_rank: above 0, the output weights of the masked-LM head differ from the embeddings by
+        a matrix of this rank.
     base: name or folder of that backbone; base_fingerprint: of its weights.
     backbone: the transformer's own configuration, Hugging Face's.
     """
@@ -40,6 +44,8 @@ class SpadeConfig:
     shared_backbone: bool = False
     trained: bool = False
     adapter_rank: int = 0
+    adapter_layers: int = 0
+    decoder_rank: int = 0
     base: str | None = None
     base_fingerprint: str | None = None
     backbone: dict[str, Any] | None = None
@@ -56,6 +62,11 @@ class SpadeConfig:
             raise UsageError(f"max_length must leave room for a term, not {self.max_length}")
         if self.adapter_rank < 0 or (self.adapter_rank and self.shared_backbone):
             raise UsageError(f"adapter_rank is 0 or more, and 0 when shared: {self.adapter_rank}")
+        layers = (self.backbone or {}).get("num_hidden_layers", math.inf)
+        if not 0 <= self.adapter_layers <= layers:
+            raise UsageError(f"adapter_layers is from 0 to {layers}, not {self.adapter_layers}")
+        if self.decoder_rank < 0:
+            raise UsageError(f"decoder_rank is 0 or more, not {self.decoder_rank}")
         if not 1 <= self.bits <= 16:
             raise UsageError(f"bits is from 1 to 16, not {self.bits}")
         if self.scale is not None and not 0 < self.scale < float("inf"):

@@ -14,21 +14,37 @@ BLOCK = 4096  # terms whose logits are held at one time
 
 
 class MaskedLMHead(nn.Module):
-    """BERT's masked-LM head: a transform, then the input embeddings as output weights."""
+    """BERT's masked-LM head: a transform, then the input embeddings as output weights.
 
-    def __init__(self, backbone: PreTrainedModel) -> None:
+    With a ``rank`` above 0 the output weights are a low-rank matrix away from the embeddings,
+    which were made for reading and may be no good for writing.
+    """
+
+    def __init__(self, backbone: PreTrainedModel, rank: int = 0) -> None:
         super().__init__()
         config = backbone.config
+        self.rank = rank
         self.dense = nn.Linear(config.hidden_size, config.hidden_size)
         self.activation = nn.GELU()
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+        if rank:
+            self.own = nn.Parameter(torch.zeros(config.vocab_size, rank))
+            self.shared = nn.Parameter(torch.zeros(rank, config.hidden_size))
 
     def initialise(self) -> None:
         """A head for a backbone that has none: the transform starts as the identity."""
         nn.init.eye_(self.dense.weight)
         nn.init.zeros_(self.dense.bias)
         nn.init.zeros_(self.bias)
+        if self.rank:
+            nn.init.zeros_(self.own)
+            nn.init.normal_(self.shared, std=0.02)
+
+    def decoder(self, embeddings: Tensor, terms: Tensor | slice) -> Tensor:
+        """The output weights of some terms, [terms, m], from all input embeddings."""
+        chosen = embeddings[terms]
+        return torch.addmm(chosen, self.own[terms], self.shared) if self.rank else chosen
 
     def forward(self, hidden: Tensor) -> Tensor:
         """[..., m] to [..., m], ready for the inner product with the embeddings."""
@@ -37,13 +53,21 @@ class MaskedLMHead(nn.Module):
 
 
 class TermExpansionEncoder(nn.Module):
-    """Masked-LM logits of each token, the k best kept, pooled over the document."""
+    """Masked-LM logits of each token, the k best kept, pooled over the document.
 
-    def __init__(self, backbone: PreTrainedModel, k: int) -> None:
+    ``expandable`` [|V|] is True for the terms that documents may be expanded by. The others, and
+    those that pruning has removed, cost nothing: their logits are never computed.
+    """
+
+    expandable: Tensor
+
+    def __init__(self, backbone: PreTrainedModel, k: int, decoder_rank: int = 0) -> None:
         super().__init__()
         self.backbone = backbone
-        self.head = MaskedLMHead(backbone)
+        self.head = MaskedLMHead(backbone, decoder_rank)
         self.k = k
+        size = backbone.config.vocab_size
+        self.register_buffer("expandable", torch.ones(size, dtype=torch.bool))
 
     def initialise(self) -> None:
         """Fresh head."""
@@ -62,26 +86,30 @@ class TermExpansionEncoder(nn.Module):
         """
         rows = self.head(hidden)
         tokens = rows.flatten(0, 1)
+        terms = (allowed & self.expandable).nonzero().squeeze(1)
         # In mixed precision the rows are 16 bits wide, and so is what they are multiplied with.
-        embeddings = self.backbone.get_input_embeddings().get_parameter("weight").to(rows.dtype)
-        bias = self.head.bias.masked_fill(~allowed, float("-inf")).to(rows.dtype)
+        decoder = self._decoder(terms).to(rows.dtype)
+        bias = self.head.bias[terms].to(rows.dtype)
+        vector: Tensor = rows.new_zeros(len(attended), len(allowed))
         if not top_k:
-            pooled: Tensor = _MaxLogits.apply(rows, embeddings, bias, attended)  # type: ignore[no-untyped-call]
-            return pooled.relu()
+            pooled: Tensor = _MaxLogits.apply(rows, decoder, bias, attended)  # type: ignore[no-untyped-call]
+            return vector.index_copy(1, terms, pooled.relu())
         with torch.no_grad():
-            values, indices = _best(tokens, embeddings, bias, k=min(self.k, int(allowed.sum())))
+            values, indices = _best(tokens, decoder, bias, k=min(self.k, len(terms)))
         if torch.is_grad_enabled():  # the gradient needs the logits of these few terms only
-            chosen = functional.embedding(indices, embeddings)
+            chosen = functional.embedding(indices, decoder)
             values = (chosen @ tokens[:, :, None]).squeeze(2) + bias[indices]
         values = values.relu() * attended.reshape(-1, 1)  # Eq. 7: ReLU and top-k commute
-        vector: Tensor = rows.new_zeros(len(attended), len(allowed))
-        values, indices = values.view(len(attended), -1), indices.view(len(attended), -1)
+        values, indices = values.view(len(attended), -1), terms[indices].view(len(attended), -1)
         return vector.scatter_reduce(1, indices, values, reduce="amax")  # Eq. 9
 
     def logits(self, hidden: Tensor) -> Tensor:
         """All logits of some tokens, [tokens, m] to [tokens, |V|]."""
+        return torch.addmm(self.head.bias, self.head(hidden), self._decoder(slice(None)).T)
+
+    def _decoder(self, terms: Tensor | slice) -> Tensor:
         embeddings = self.backbone.get_input_embeddings().get_parameter("weight")
-        return torch.addmm(self.head.bias, self.head(hidden), embeddings.T)
+        return self.head.decoder(embeddings, terms)
 
 
 def _blocks(rows: Tensor, embeddings: Tensor, bias: Tensor) -> Iterator[tuple[slice, Tensor]]:

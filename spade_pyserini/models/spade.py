@@ -24,12 +24,14 @@ from spade_pyserini.models.adapters import (
 from spade_pyserini.models.backbone import Backbone, empty_backbone, load_backbone
 from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.expansion import TermExpansionEncoder
+from spade_pyserini.models.layers import Halves, split
 from spade_pyserini.models.quantize import calibrate, quantize
 from spade_pyserini.models.weighting import TermWeightingEncoder
 from spade_pyserini.wordpiece import WordPieces
 
+PRETRAINED = Path(__file__).with_name("pretrained")  # models that come with the package
 UNTRAINED = "untrained-minilm"
-DEFAULT = UNTRAINED
+DEFAULT = "spade-mini"
 WEIGHTS = "model.safetensors"
 FILES = ["config.json", WEIGHTS, "tokenizer.json"]
 
@@ -47,10 +49,29 @@ class TermWeight(NamedTuple):
     impact: int
 
 
+class Expansion(NamedTuple):
+    """What the expansion encoder did to a text, largest impact first; printed for people.
+
+    added: terms that the text does not have. raised: terms of its own that count for more.
+    rest: terms of its own that the weighting encoder alone gives.
+    """
+
+    added: list[TermWeight]
+    raised: list[TermWeight]
+    rest: list[TermWeight]
+
+    def __str__(self) -> str:
+        added = " ".join(f"{one.term} {one.impact}" for one in self.added)
+        raised = " ".join(f"{one.term} {one.impact} (+{one.expansion:.0f})" for one in self.raised)
+        rest = " ".join(f"{one.term} {one.impact}" for one in self.rest)
+        rows = {"added": added, "raised": raised, "as it was": rest}
+        return "\n".join(f"{name:10} {row or '-'}" for name, row in rows.items())
+
+
 class SpadeModel(nn.Module):
     """The dual document encoder.
 
-        model = SpadeModel.from_pretrained("untrained-minilm")
+        model = SpadeModel.from_pretrained("spade-mini")
         model.encode(["Recursively delete a directory tree."])   # [{"delete": 87, ...}]
 
     ``kept`` is the corpus-level pruning mask over the vocabulary: a term that is False there
@@ -81,6 +102,7 @@ class SpadeModel(nn.Module):
         kept[sorted(wordpieces.special_ids | wordpieces.unused_ids)] = False
         self.register_buffer("kept", kept)
         self.query_weights = nn.Parameter(torch.ones(size), requires_grad=False)
+        self._halves: tuple[Halves, Halves] | None = None  # where both have layers in common
 
     # Making, loading and saving
 
@@ -101,7 +123,7 @@ class SpadeModel(nn.Module):
             model.weighting.initialise()
             model.expansion.initialise()
             if backbone.head is not None:
-                model.expansion.head.load_state_dict(backbone.head)
+                model.expansion.head.load_state_dict(backbone.head, strict=False)
         return model.eval()
 
     @classmethod
@@ -113,9 +135,10 @@ class SpadeModel(nn.Module):
             frozen = config.adapter_rank > 0  # then both can hold the very same weights
             second.load_state_dict(first.state_dict(), assign=frozen)
         if config.adapter_rank:
-            first, second = (with_adapters(one, config.adapter_rank) for one in (first, second))
+            rank, layers = config.adapter_rank, config.adapter_layers
+            first, second = (with_adapters(one, rank, layers) for one in (first, second))
         weighting = TermWeightingEncoder(first, config.pooling)
-        expansion = TermExpansionEncoder(second, config.k)
+        expansion = TermExpansionEncoder(second, config.k, config.decoder_rank)
         return cls(config, weighting, expansion, backbone.wordpieces)
 
     @classmethod
@@ -158,7 +181,12 @@ class SpadeModel(nn.Module):
         """From two sets of adapters on one backbone to two transformers of the usual kind."""
         for encoder in (self.weighting, self.expansion):
             encoder.backbone = merged(encoder.backbone)
-        self.config = replace(self.config, adapter_rank=0, base=None, base_fingerprint=None)
+        if layers := self.config.adapter_layers:  # the others are the same in both
+            halves = (split(one.backbone, layers) for one in (self.weighting, self.expansion))
+            own, added = halves
+            self._halves = (own, added) if own and added else None
+        none = {"adapter_rank": 0, "adapter_layers": 0, "base": None, "base_fingerprint": None}
+        self.config = replace(self.config, **none)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write ``config.json``, ``model.safetensors`` and ``tokenizer.json``.
@@ -202,10 +230,21 @@ class SpadeModel(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
         """The two vectors of each document, weighting and expansion, [batch, |V|] each."""
+        own, added = self._states(input_ids, attention_mask)
+        weighting = self.weighting_vectors(input_ids, attention_mask, own)
+        return weighting, self.expansion_vectors(input_ids, attention_mask, added)
+
+    def _states(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Both transformers' last hidden states; what they have in common is computed once."""
+        if self._halves is not None and not self.training:
+            (first, own), (_, added) = self._halves
+            between = _hidden(first, input_ids, attention_mask)
+            options = {"inputs_embeds": between, "attention_mask": attention_mask}
+            return own(**options)[0], added(**options)[0]
         hidden = _hidden(self.weighting.backbone, input_ids, attention_mask)
-        weighting = self.weighting_vectors(input_ids, attention_mask, hidden)
-        shared = hidden if self.config.shared_backbone else None
-        return weighting, self.expansion_vectors(input_ids, attention_mask, shared)
+        if self.config.shared_backbone:
+            return hidden, hidden
+        return hidden, _hidden(self.expansion.backbone, input_ids, attention_mask)
 
     def weighting_vectors(
         self, input_ids: Tensor, attention_mask: Tensor, hidden: Tensor | None = None
@@ -304,6 +343,19 @@ class SpadeModel(nn.Module):
         ]
         return sorted(found, key=lambda one: -one.impact)
 
+    def expand(self, text: str) -> Expansion:
+        """Which terms were added to a text and which were raised, as in the paper's Table 7.
+
+        print(model.expand("Recursively delete a directory tree."))
+        """
+        terms = self.explain(text)
+        own = [one for one in terms if one.in_document]
+        return Expansion(
+            [one for one in terms if not one.in_document],
+            [one for one in own if one.expansion > 0],
+            [one for one in own if one.expansion <= 0],
+        )
+
 
 def _base(config: SpadeConfig, folder: Path) -> PreTrainedModel:
     """The frozen backbone that a model's adapters were trained on."""
@@ -332,6 +384,9 @@ def _hidden(backbone: nn.Module, input_ids: Tensor, attention_mask: Tensor) -> T
 
 def model_folder(name: str | Path) -> Path:
     """The folder of a model; a Hugging Face name is downloaded, safetensors only."""
+    ours = {folder.name: folder for folder in PRETRAINED.iterdir() if folder.is_dir()}
+    if str(name) in ours:
+        return ours[str(name)]
     if Path(name).is_dir():
         return Path(name)
     from huggingface_hub import snapshot_download
@@ -342,6 +397,6 @@ def model_folder(name: str | Path) -> Path:
         return Path(snapshot_download(str(name), allow_patterns=FILES))
     except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
         raise NotFoundError(
-            f"no model is called {str(name)!r}: not {UNTRAINED}, not a folder, and not to be had "
-            f"from the Hugging Face hub ({type(error).__name__})"
+            f"no model is called {str(name)!r}: not {' or '.join([*sorted(ours), UNTRAINED])}, not "
+            f"a folder, and not to be had from the Hugging Face hub ({type(error).__name__})"
         ) from error

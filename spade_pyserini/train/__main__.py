@@ -17,22 +17,31 @@ def main(arguments: list[str]) -> None:
     add("--output", required=True, metavar="DIR", help="folder of the run; the model is DIR/best")
     add(
         "--stage",
-        choices=("mine", "head", "train"),
+        choices=("mine", "head", "queries", "train"),
         default="train",
         help="mine: write runs of BM25 into DIR, for the settings `negatives` and `dev_pool`; "
-        "head: fit a masked-LM head on the corpus, DIR/best is for the setting `init`",
+        "head: fit a masked-LM head on the corpus, DIR/best is for the setting `init`; "
+        "queries: start the expansion head from a dense bi-encoder, DIR/best likewise",
     )
     add("--resume", action="store_true", help="go on after the last checkpoint in DIR")
     options = parser.parse_args(arguments)
     cli.log_to_stderr(options.verbose)
 
-    from spade_pyserini.train import fit_head, load_recipe, mine_negatives, train
+    from spade_pyserini.train import (
+        fit_head,
+        fit_query_head,
+        load_recipe,
+        mine_negatives,
+        train,
+    )
 
     recipe = load_recipe(options.recipe).with_settings(options.set)
     if options.stage == "mine":
         print(*mine_negatives(recipe, options.output), sep="\n")
     elif options.stage == "head":
         print(fit_head(recipe, options.output, resume=options.resume))
+    elif options.stage == "queries":
+        print(fit_query_head(recipe, options.output, resume=options.resume))
     else:
         print(train(recipe, options.output, resume=options.resume))
 

@@ -34,8 +34,8 @@ from spade_pyserini.train.checkpoint import (
     save_checkpoint,
     weight_tensors,
 )
+from spade_pyserini.train.counts import counted_idf, document_frequency, most_frequent
 from spade_pyserini.train.data import SampleStream, TrainingData, load_training_data
-from spade_pyserini.train.idf import counted_idf
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.objective import Objective
 from spade_pyserini.train.optimise import encoder_optimiser, query_optimiser
@@ -49,6 +49,7 @@ from spade_pyserini.train.validate import ALPHAS, DevSet, Validation, validate
 
 logger = logging.getLogger(__name__)
 CALIBRATION_SAMPLE = 1000  # training documents that the scale of quantization is taken from
+SIMILAR = 16  # documents that are padded to one length
 ENCODERS = ("weighting", "expansion")
 BOTH = ("cotrain", "apart", "joint")  # strategies that train both
 
@@ -80,7 +81,7 @@ class Trainer:
         self.optimisers = {
             name: encoder_optimiser(self.model, name, recipe) for name in self.trained
         }
-        self._weigh_queries()
+        self._count_terms()
         settings = PruningSettings(recipe.gammas, recipe.period)
         self.frequency = DocumentFrequency(len(self.model.kept), settings)
         shares = [collection.share for collection in recipe.collections]
@@ -95,15 +96,23 @@ class Trainer:
             message = "batch_size does not divide by the number of processes"
             raise UsageError(f"recipe: {message}, {self.accelerator.num_processes}")
 
-    def _weigh_queries(self) -> None:
-        """Weights of query terms, where the recipe asks for them."""
-        if self.recipe.idf == "none":
-            return
-        texts, queries = self.data.documents.values(), self.data.queries.values()
-        weights = self.model.query_weights
-        if (weights == 1).all():  # else the model that this run starts from has some already
-            idf = counted_idf(self.model.wordpieces, texts, queries, len(weights))
-            weights.data = idf.to(weights)
+    def _count_terms(self) -> None:
+        """Weights of query terms, and the terms to expand by, where the recipe asks for them.
+
+        The model that this run starts from may have some already.
+        """
+        wordpieces, weights = self.model.wordpieces, self.model.query_weights
+        expandable = self.model.expansion.expandable
+        weigh = self.recipe.idf != "none" and bool((weights == 1).all())
+        choose = self.recipe.expansion_terms > 0 and bool(expandable.all())
+        if weigh or choose:
+            texts = list(self.data.documents.values())
+            df = document_frequency(wordpieces, texts, len(weights), self.recipe.max_length)
+            if choose:
+                expandable.copy_(most_frequent(df, self.recipe.expansion_terms))
+            if weigh:
+                idf = counted_idf(wordpieces, df, len(texts), self.data.queries.values())
+                weights.data = idf.to(weights)
         if self.recipe.idf == "learned":
             weights.requires_grad_()
             self.optimisers["query"] = query_optimiser(self.model, self.recipe)
@@ -247,10 +256,19 @@ class Trainer:
         return vectors, parts
 
     def _encode(self, name: str, ids: list[list[int]]) -> Tensor:
-        inputs = padded(ids, self.accelerator.device)
-        if name == "weighting":
-            return self.model.weighting_vectors(*inputs)
-        return self.model.expansion_vectors(*inputs, top_k=not self.warming_up)
+        """Vectors in the order of the documents; those of like length are computed together."""
+        order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
+        found = []
+        for start in range(0, len(ids), SIMILAR):
+            part = [ids[place] for place in order[start : start + SIMILAR]]
+            inputs = padded(part, self.accelerator.device)
+            if name == "weighting":
+                found.append(self.model.weighting_vectors(*inputs))
+            else:
+                top_k = not self.warming_up
+                found.append(self.model.expansion_vectors(*inputs, top_k=top_k))
+        back = torch.tensor(order, device=self.accelerator.device).argsort()
+        return torch.cat(found)[back]
 
     # Validation, checkpoints, log
 
@@ -284,9 +302,11 @@ class Trainer:
             self.model.config = replace(self.model.config, alpha=found.alpha)
         plain = self.model.config
         self.model.eval()
-        sample = sorted(self.data.documents)[:CALIBRATION_SAMPLE]
-        scale = calibrated_scale(self.model, [self.data.documents[docid] for docid in sample])
-        self.model.config = replace(plain, trained=True, scale=scale)
+        self.model.reconfigure(max_length=self.recipe.encode_length or plain.max_length)
+        docids = sorted(self.data.documents)
+        spread = docids[:: max(1, len(docids) // CALIBRATION_SAMPLE)]  # over all collections
+        scale = calibrated_scale(self.model, [self.data.documents[docid] for docid in spread])
+        self.model.reconfigure(trained=True, scale=scale)
         self.model.save_pretrained(self.run / "best")
         self.model.config = plain
         self.model.train()

@@ -23,7 +23,7 @@ class Objective:
         self.recipe, self.data, self.model = recipe, data, model
         self.dense: DenseTeacher | None = None
         if recipe.dense_teacher:
-            self.dense = DenseTeacher(recipe.dense_teacher, model.kept.device)
+            self.dense = DenseTeacher(recipe.dense_teacher, model.kept.device, recipe.max_length)
 
     def documents(self, places: Sequence[int]) -> list[str]:
         """The documents of a batch: all positives, then all negatives."""

@@ -15,7 +15,10 @@ def encoder_optimiser(model: SpadeModel, name: str, recipe: Recipe) -> torch.opt
     rate = getattr(recipe, f"{name}_rate")
     body = [one for one in encoder.get_submodule("backbone").parameters() if one.requires_grad]
     head = list(encoder.get_submodule("head").parameters())
-    return _adamw([(body, rate), (head, recipe.head_rate or rate)])
+    head_rate = recipe.head_rate or rate
+    if name == "expansion":
+        head_rate = recipe.expansion_head_rate or head_rate
+    return _adamw([(body, rate), (head, head_rate)])
 
 
 def query_optimiser(model: SpadeModel, recipe: Recipe) -> torch.optim.AdamW:

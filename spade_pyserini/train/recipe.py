@@ -58,6 +58,7 @@ class DevCollection:
     queries: str = ""
     qrels: str = ""
     pool: str | None = None
+    depth: int = 0
     sample: int = 0
     expansions: str | None = None
 
@@ -67,9 +68,14 @@ class Recipe:
     """The paper's settings are the defaults; its symbols keep their names.
 
     What is trained
-        backbone, max_length, pooling, adapter_rank: as in `SpadeConfig`.
+        backbone, max_length, pooling, adapter_rank, adapter_layers, decoder_rank: as in
+            `SpadeConfig`.
+        expansion_terms: only so many terms, those that most training documents have, may be
+            added to documents; 0 for all.
         dropout: of the transformers and the weighting head.
         init: a model to start from instead of the backbone with fresh heads.
+        encode_length: WordPieces of a document that the trained model reads, max_length if 0;
+            training on the beginnings of long documents is cheaper.
         k: terms kept per token in fine-tuning (Eq. 8).
         strategy: ``cotrain`` (the paper's); and its ablations: ``apart`` (both encoders, each on
             all samples, pruning from the start), ``joint`` (one loss on the sum of both, at
@@ -87,7 +93,8 @@ class Recipe:
         micro_batch: documents of one forward pass.
     How
         weighting_rate, expansion_rate, head_rate: learning rates of the two encoders, and of
-            both heads where it is given.
+            both heads where it is given. expansion_head_rate: of the expansion head alone, which
+            may know something already (``init``).
         schedule: ``constant`` (the paper's), or ``linear``: up over rate_warmup steps, then down
             to 0. max_grad_norm: gradients are cut to this length, 0 for never.
         lambda_: weight of the point-wise loss (Eq. 12).
@@ -106,7 +113,8 @@ class Recipe:
     Validation
         dev_corpus, dev_queries, dev_qrels: the corpus is the training one where none is given;
             without queries and qrels there is no validation.
-        dev_pool: a TREC run; only its documents and the judged ones are searched.
+        dev_pool: a TREC run; only its documents and the judged ones are searched, or only the
+            first dev_depth of each query, 0 for all.
         dev_sample: only so many queries, 0 for all.
         dev: several collections instead of one; the figures are means over them.
         validate_every, patience: steps, and validations without a better one before the end.
@@ -115,7 +123,11 @@ class Recipe:
     backbone: str = "bert-base-uncased"
     init: str | None = None
     adapter_rank: int = 0
+    adapter_layers: int = 0
+    decoder_rank: int = 0
+    expansion_terms: int = 0
     max_length: int = 256
+    encode_length: int = 0
     pooling: str = "max"
     dropout: float = 0.1
     k: int = 10
@@ -139,6 +151,7 @@ class Recipe:
     weighting_rate: float = 1e-5
     expansion_rate: float = 5e-6
     head_rate: float | None = None
+    expansion_head_rate: float | None = None
     schedule: str = "constant"
     rate_warmup: int = 0
     max_grad_norm: float = 0.0
@@ -162,6 +175,7 @@ class Recipe:
     dev_queries: str | None = None
     dev_qrels: str | None = None
     dev_pool: str | None = None
+    dev_depth: int = 0
     dev_sample: int = 0
     dev: tuple[DevCollection, ...] = ()
     validate_every: int = 1600
@@ -219,6 +233,7 @@ class Recipe:
             queries=self.dev_queries,
             qrels=self.dev_qrels,
             pool=self.dev_pool,
+            depth=self.dev_depth,
             sample=self.dev_sample,
             expansions=self.expansions,
         )

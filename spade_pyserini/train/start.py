@@ -14,6 +14,8 @@ from spade_pyserini.files import read_json_file, write_json
 from spade_pyserini.models import SpadeConfig, SpadeModel
 from spade_pyserini.train.recipe import Recipe
 
+SHAPE = ("adapter_rank", "adapter_layers", "decoder_rank")  # which tensors there are
+
 
 def start_accelerator(recipe: Recipe) -> Accelerator:
     """Devices, processes and precision; a second run of this process may want another one."""
@@ -47,14 +49,15 @@ def start_model(recipe: Recipe) -> SpadeModel:
             k=recipe.k,
             max_length=recipe.max_length,
             pooling=recipe.pooling,
-            adapter_rank=recipe.adapter_rank,
+            **{name: getattr(recipe, name) for name in SHAPE},
         )
         model = SpadeModel.from_backbone(recipe.backbone, config, recipe.seed)
     else:
         model = SpadeModel.from_pretrained(recipe.init, merge=False)
-        if model.config.adapter_rank != recipe.adapter_rank:
-            message = f"adapter_rank is {recipe.adapter_rank}, but {model.config.adapter_rank} in"
-            raise UsageError(f"recipe: {message} {recipe.init}")
+        for name in SHAPE:
+            asked, found = getattr(recipe, name), getattr(model.config, name)
+            if asked != found:
+                raise UsageError(f"recipe: {name} is {asked}, but {found} in {recipe.init}")
         if model.config.shared_backbone:
             raise UsageError(f"recipe: {recipe.init} is untrained; name its backbone instead")
         model.reconfigure(k=recipe.k, max_length=recipe.max_length, pooling=recipe.pooling)

@@ -9,10 +9,14 @@ from spade_pyserini.models.bi_encoder import load_bi_encoder
 
 
 class DenseTeacher:
-    """Cosines of sentence embeddings. Each text is embedded once, then remembered."""
+    """Cosines of sentence embeddings. Each text is embedded once, then remembered.
 
-    def __init__(self, name: str, device: torch.device) -> None:
+    The teacher reads ``max_length`` WordPieces, as its pupil does.
+    """
+
+    def __init__(self, name: str, device: torch.device, max_length: int) -> None:
         self._model = load_bi_encoder(name, str(device))
+        self._model.max_seq_length = min(max_length, self._model.max_seq_length or max_length)
         self._known: dict[str, Tensor] = {}
 
     def scores(self, queries: list[str], documents: list[str]) -> Tensor:

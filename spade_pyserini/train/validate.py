@@ -76,7 +76,8 @@ class DevSet:
             wanted = {docid for known in self.qrels.values() for docid in known}
             for ranking in read_run(collection.pool):
                 if ranking.qid in self.qrels:
-                    wanted.update(hit.docid for hit in ranking.hits)
+                    hits = ranking.hits[: collection.depth or None]
+                    wanted.update(hit.docid for hit in hits)
             documents = [document for document in documents if document.docid in wanted]
         self.docids = [document.docid for document in documents]
         self.texts = [document.contents for document in documents]

@@ -1,0 +1,107 @@
+"""A head with output weights of its own, for some of the terms only, started from queries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from spade_pyserini import SpadeConfig, SpadeModel
+from spade_pyserini.errors import UsageError
+from spade_pyserini.train import Recipe, fit_query_head, load_recipe, train
+from spade_pyserini.train.counts import document_frequency, most_frequent
+from spade_pyserini.train.log import read_log
+from tests.conftest import lively
+
+
+def test_only_some_terms_are_added(tiny_backbone: Path) -> None:
+    model = lively(SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=5, max_length=32)))
+    ids = model.wordpieces.document_ids(["the old cat sleeps", "a dog eats the fish"], 32)
+    weighting, everything = model.components(ids)
+    allowed = torch.arange(len(model.kept)) % 3 == 0
+    model.expansion.expandable.copy_(allowed)
+    again, some = model.components(ids)
+    assert torch.equal(weighting, again)
+    assert (everything[:, ~allowed] > 0).any()
+    assert (some[:, ~allowed] == 0).all()
+    model.expansion.k = len(model.kept)
+    (every,) = model.expansion_vectors(*_inputs(ids[:1]), top_k=False).detach()
+    _, (kept,) = model.components(ids[:1])
+    assert torch.allclose(every, kept, atol=1e-5)
+
+
+def _inputs(ids: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+    tensor = torch.tensor(ids)
+    return tensor, torch.ones_like(tensor)
+
+
+@pytest.mark.parametrize("top_k", [True, False])
+def test_output_weights_differ_by_a_low_rank_matrix(tiny_backbone: Path, top_k: bool) -> None:
+    model = SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=4, decoder_rank=2))
+    plain = SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=4))
+    inputs = _inputs(model.wordpieces.document_ids(["the old cat sleeps"], 32))
+    fresh = model.expansion_vectors(*inputs, top_k=top_k)
+    assert torch.allclose(fresh, plain.expansion_vectors(*inputs, top_k=top_k), atol=1e-6)
+    with torch.no_grad():
+        model.expansion.head.own.normal_()
+        model.expansion.head.shared.normal_()
+    model.expansion_vectors(*inputs, top_k=top_k).sum().backward()  # type: ignore[no-untyped-call]
+    for parameter in (model.expansion.head.own, model.expansion.head.shared):
+        assert parameter.grad is not None
+        assert parameter.grad.abs().sum() > 0
+    hidden = model.expansion.backbone(input_ids=inputs[0], attention_mask=inputs[1])[0]
+    rows = model.expansion.head(hidden)[0]
+    embeddings = model.expansion.backbone.get_input_embeddings().get_parameter("weight")
+    weights = embeddings + model.expansion.head.own @ model.expansion.head.shared
+    logits = (rows @ weights.T + model.expansion.head.bias).masked_fill(~model.kept, -torch.inf)
+    if top_k:
+        logits = logits.masked_fill(logits < logits.topk(4).values[:, -1:], -torch.inf)
+    expected = logits.amax(dim=0).relu()
+    assert torch.allclose(model.expansion_vectors(*inputs, top_k=top_k)[0], expected, atol=1e-4)
+
+
+def test_the_terms_that_most_documents_have(tiny_model: SpadeModel) -> None:
+    words = tiny_model.wordpieces
+    texts = ["the cat the cat", "the dog", "the cat", "a fish"]
+    df = document_frequency(words, texts, len(words.terms), 32)
+    places = {term: words.terms.index(term) for term in ("the", "cat", "dog", "fish")}
+    assert {term: int(df[place]) for term, place in places.items()} == {
+        "the": 3,
+        "cat": 2,
+        "dog": 1,
+        "fish": 1,
+    }
+    assert most_frequent(df, 2).nonzero().flatten().tolist() == sorted(
+        [places["the"], places["cat"]]
+    )
+    assert int(most_frequent(df, 1000).sum()) == 5  # "a" too
+
+
+def test_training_with_fewer_terms(recipe: Recipe, tmp_path: Path) -> None:
+    best = train(replace(recipe, expansion_terms=6, decoder_rank=2), tmp_path / "run")
+    model = SpadeModel.from_pretrained(best)
+    assert int(model.expansion.expandable.sum()) == 6
+    _, expansion = model.components(model.wordpieces.document_ids(["the old cat sleeps"], 32))
+    assert int((expansion > 0).sum()) <= 6
+
+
+def test_a_head_that_knows_what_is_asked(tmp_path: Path) -> None:
+    start = load_recipe("spade-mini-start")
+    small = replace(
+        start,
+        data=(replace(start.data[0], corpus="", queries="pydoc-dev", qrels="pydoc-dev"),),
+        adapter_rank=2,
+        adapter_layers=1,
+        decoder_rank=4,
+        steps=150,
+        batch_size=40,
+    )
+    model = SpadeModel.from_pretrained(fit_query_head(small, tmp_path / "start"))
+    distances = [line["distance"] for line in read_log(tmp_path / "start", "step")]
+    assert distances[-1] < 0.7 * distances[0]
+    added = [one.term for one in model.expand("how to delete a folder and all its files").added]
+    assert {"directory", "file", "remove"} & set(added[:100]) or "files" in added
+    with pytest.raises(UsageError, match="the recipe names no dense_teacher"):
+        fit_query_head(replace(small, dense_teacher=None), tmp_path / "none")
