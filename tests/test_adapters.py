@@ -70,6 +70,16 @@ def test_kept_without_the_backbone_and_merged_when_loaded(
     assert torch.equal(weigh(whole), weigh(merged))
 
 
+def test_half_the_size(adapted: SpadeModel, tmp_path: Path) -> None:
+    adapted.save_pretrained(tmp_path / "whole")
+    adapted.save_pretrained(tmp_path / "half", half=True)
+    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("whole", "half")]
+    assert sizes[1] < 0.65 * sizes[0]
+    rounded = SpadeModel.from_pretrained(tmp_path / "half")
+    assert all(one.dtype != torch.float16 for one in rounded.state_dict().values())
+    assert torch.allclose(weigh(rounded), weigh(adapted), rtol=0.05, atol=0.02)
+
+
 def _zero(model: SpadeModel) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     return torch.zeros(2, 3, 32), torch.full((2, 3), 10), torch.ones(2, 3)
 

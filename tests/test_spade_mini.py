@@ -30,14 +30,15 @@ def test_only_what_was_trained_is_shipped() -> None:
 
 def test_it_adds_terms_that_people_would_ask_with() -> None:
     model = SpadeModel.from_pretrained("spade-mini")
-    expansion = model.expand("Recursively delete a directory tree.")
+    text = "Aspirin lowers the risk of myocardial infarction."
+    expansion = model.expand(text)
     added = [one.term for one in expansion.added]
-    assert {"folder", "remove"} & set(added[:10])
-    assert {"delete", "directory"} <= {one.term for one in (*expansion.raised, *expansion.rest)}
+    assert {"heart", "cardiac", "stroke"} & set(added[:10])
+    assert {"risk", "lowers"} <= {one.term for one in (*expansion.raised, *expansion.rest)}
     lines = str(expansion).splitlines()
     assert [line.split()[0] for line in lines] == ["added", "raised", "as"]
     assert f"{expansion.added[0].term} {expansion.added[0].impact}" in lines[0]
-    (vector,) = model.encode(["Recursively delete a directory tree."])
+    (vector,) = model.encode([text])
     assert vector == {one.term: one.impact for part in expansion for one in part}
     assert all(1 <= impact <= 255 for impact in vector.values())
 

@@ -185,20 +185,24 @@ class SpadeModel(nn.Module):
             halves = (split(one.backbone, layers) for one in (self.weighting, self.expansion))
             own, added = halves
             self._halves = (own, added) if own and added else None
-        none = {"adapter_rank": 0, "adapter_layers": 0, "base": None, "base_fingerprint": None}
-        self.config = replace(self.config, **none)
+        self.config = replace(
+            self.config, adapter_rank=0, adapter_layers=0, base=None, base_fingerprint=None
+        )
 
-    def save_pretrained(self, folder: str | Path) -> None:
+    def save_pretrained(self, folder: str | Path, *, half: bool = False) -> None:
         """Write ``config.json``, ``model.safetensors`` and ``tokenizer.json``.
 
-        Of a model with adapters, what is frozen is not written: ``base`` has it.
+        Of a model with adapters, what is frozen is not written: ``base`` has it. ``half`` rounds
+        its weights to 16 bits, for a file of half the size.
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = folder / f".{WEIGHTS}.tmp"
         if self.config.adapter_rank:
-            tensors = self.state_dict()
-            save_file({name: tensors[name] for name in tensors if not is_frozen(name)}, unfinished)
+            kept = {name: x for name, x in self.state_dict().items() if not is_frozen(name)}
+            if half:
+                kept = {name: x.half() if x.is_floating_point() else x for name, x in kept.items()}
+            save_file(kept, unfinished)
         else:
             save_model(self, str(unfinished))
         unfinished.replace(folder / WEIGHTS)

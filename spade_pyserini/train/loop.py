@@ -287,7 +287,8 @@ class Trainer:
         only = {"weighting": (0.0,), "expansion": (1.0,), "joint": (self.recipe.joint_alpha,)}
         found = validate(self.model, self.dev, only.get(self.recipe.strategy, ALPHAS))
         self._log("validation", **found._asdict())
-        if self.warming_up and self.step < self.recipe.steps:
+        warmed_up = self.step <= self.recipe.warmup_steps and self.recipe.strategy != "apart"
+        if warmed_up and self.step < self.recipe.steps:
             return  # not pruned yet: no candidate for the best model
         if found.mrr > self.best.get("mrr", -1.0):
             self._keep_best(found)
@@ -307,7 +308,7 @@ class Trainer:
         spread = docids[:: max(1, len(docids) // CALIBRATION_SAMPLE)]  # over all collections
         scale = calibrated_scale(self.model, [self.data.documents[docid] for docid in spread])
         self.model.reconfigure(trained=True, scale=scale)
-        self.model.save_pretrained(self.run / "best")
+        self.model.save_pretrained(self.run / "best", half=self.recipe.half)
         self.model.config = plain
         self.model.train()
 

@@ -57,15 +57,15 @@ def fit_query_head(recipe: Recipe, output: str | Path, *, resume: bool = False) 
     model = start_model(recipe)
     texts = _texts(recipe)
     logger.info("%d queries and titles", len(texts))
+    vectors = TermVectors(_embeddings(model), recipe.decoder_rank)
     teacher = load_bi_encoder(recipe.dense_teacher or "")
+    found, width = teacher.encode(texts[0]).shape[-1], vectors.embeddings.shape[1]
+    if found != width:
+        message = f"its embeddings have {found} dimensions, the backbone {width}"
+        raise UsageError(f"recipe: dense_teacher {recipe.dense_teacher}: {message}")
     wanted = teacher.encode(
         texts, batch_size=BATCH, normalize_embeddings=True, convert_to_tensor=True
     ).cpu()
-    width = model.config.backbone and model.config.backbone.get("hidden_size")
-    if wanted.shape[1] != width:
-        message = f"its embeddings have {wanted.shape[1]} dimensions, the backbone {width}"
-        raise UsageError(f"recipe: dense_teacher {recipe.dense_teacher}: {message}")
-    vectors = TermVectors(_embeddings(model), recipe.decoder_rank)
     bags = _bags(model, texts)
     _fit(vectors, bags, wanted.clone(), recipe, RunLog(run))
     install(vectors, model, texts[:SAMPLE])
@@ -89,7 +89,7 @@ class TermVectors(nn.Module):
     def forward(self, bags: list[Tensor]) -> Tensor:
         """The sums over the terms of each bag, [bags, m]."""
         lengths = torch.tensor([len(bag) for bag in bags])
-        terms, places = torch.cat(bags).unique(return_inverse=True)
+        terms, places = torch.unique(torch.cat(bags), return_inverse=True)
         vectors = self.embeddings[terms] @ self.transform + self.offset
         vectors = vectors + self.own[terms] @ self.shared
         vectors = vectors * self.log_weights[terms].exp()[:, None]

@@ -76,6 +76,7 @@ class Recipe:
         init: a model to start from instead of the backbone with fresh heads.
         encode_length: WordPieces of a document that the trained model reads, max_length if 0;
             training on the beginnings of long documents is cheaper.
+        half: the weights of the model's file are rounded to 16 bits (adapters only).
         k: terms kept per token in fine-tuning (Eq. 8).
         strategy: ``cotrain`` (the paper's); and its ablations: ``apart`` (both encoders, each on
             all samples, pruning from the start), ``joint`` (one loss on the sum of both, at
@@ -128,6 +129,7 @@ class Recipe:
     expansion_terms: int = 0
     max_length: int = 256
     encode_length: int = 0
+    half: bool = False
     pooling: str = "max"
     dropout: float = 0.1
     k: int = 10
@@ -302,6 +304,6 @@ def _converted(value: Any, hint: Any, place: str) -> Any:
     if float in kinds and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     plain = tuple(tuple if typing.get_origin(kind) is tuple else kind for kind in kinds)
-    if not isinstance(value, plain) or isinstance(value, bool):
+    if not isinstance(value, plain) or isinstance(value, bool) != (bool in kinds):
         raise UsageError(f"{place} is {value!r}, which is not of the right kind")
     return value
