@@ -17,7 +17,7 @@ from spade_pyserini.table import render
 
 if TYPE_CHECKING:
     from spade_pyserini.models import SpadeModel
-    from spade_pyserini.models.spade import TermWeight
+    from spade_pyserini.models.terms import TermWeight
     from spade_pyserini.wordpiece import WordPieces
 
 MODULE = "spade_pyserini.explain"

@@ -80,6 +80,16 @@ def lively(model: SpadeModel) -> SpadeModel:
     return model
 
 
+def with_lively_adapters(model: SpadeModel) -> SpadeModel:
+    """Adapters that do something, and something else in each encoder."""
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "lora_B" in name:
+                parameter.copy_(torch.randn(parameter.shape, generator=generator))
+    return lively(model)
+
+
 @pytest.fixture(scope="session")
 def tiny_model_folder(tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models") / "tiny"

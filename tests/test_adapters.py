@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from spade_pyserini import SpadeConfig, SpadeModel
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.train import Recipe, train
-from tests.conftest import lively
+from tests.conftest import with_lively_adapters
 
 TEXTS = ["the old cat sleeps in the house", "a dog eats the fish"]
 
@@ -23,13 +23,7 @@ TEXTS = ["the old cat sleeps in the house", "a dog eats the fish"]
 def adapted(tiny_backbone: Path) -> SpadeModel:
     """A model whose adapters do something, and something else in each encoder."""
     config = SpadeConfig(k=3, max_length=32, scale=40.0, adapter_rank=4)
-    model = lively(SpadeModel.from_backbone(tiny_backbone, config))
-    generator = torch.Generator().manual_seed(1)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "lora_B" in name:
-                parameter.copy_(torch.randn(parameter.shape, generator=generator))
-    return model
+    return with_lively_adapters(SpadeModel.from_backbone(tiny_backbone, config))
 
 
 def weigh(model: SpadeModel) -> torch.Tensor:

@@ -16,7 +16,7 @@ from spade_pyserini import (
     open_corpus,
 )
 from spade_pyserini.explain import SHADES, explain_match, heat_map, heat_map_html, shaded
-from spade_pyserini.models.spade import TermWeight
+from spade_pyserini.models.terms import TermWeight
 from tests.commands import Commands
 from tests.conftest import lively
 

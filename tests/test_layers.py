@@ -10,7 +10,7 @@ from torch import Tensor
 
 from spade_pyserini import SpadeConfig, SpadeModel
 from spade_pyserini.errors import UsageError
-from tests.conftest import lively
+from tests.conftest import with_lively_adapters
 
 TEXTS = ["the old cat sleeps in the house", "a dog eats the fish", "red"]
 
@@ -19,12 +19,7 @@ TEXTS = ["the old cat sleeps in the house", "a dog eats the fish", "red"]
 def folder(tiny_backbone: Path, tmp_path: Path) -> Path:
     """A model whose second of two layers differs between the encoders."""
     config = SpadeConfig(k=3, max_length=32, scale=40.0, adapter_rank=4, adapter_layers=1)
-    model = lively(SpadeModel.from_backbone(tiny_backbone, config))
-    generator = torch.Generator().manual_seed(1)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "lora_B" in name:
-                parameter.copy_(torch.randn(parameter.shape, generator=generator))
+    model = with_lively_adapters(SpadeModel.from_backbone(tiny_backbone, config))
     model.save_pretrained(tmp_path / "model")
     return tmp_path / "model"
 

@@ -96,6 +96,16 @@ def test_counted_idf_is_bm25s(tiny_model: SpadeModel) -> None:
         assert weights[place].item() == pytest.approx(value / mean, rel=1e-5)
 
 
+def test_only_fine_tuned_models_are_candidates(recipe: Recipe, tmp_path: Path) -> None:
+    settings = replace(recipe, warmup_steps=2, steps=3, validate_every=1, encode_length=20)
+    trainer = Trainer(settings, tmp_path / "run")
+    trainer.train()
+    assert [line["step"] for line in read_log(tmp_path / "run", "validation")] == [1, 2, 3]
+    assert trainer.best["step"] == 3
+    assert SpadeModel.from_pretrained(tmp_path / "run" / "best").config.max_length == 20
+    assert trainer.model.config.max_length == recipe.max_length
+
+
 @pytest.mark.parametrize("idf", ["counted", "learned"])
 def test_weights_of_query_terms_travel_with_the_model(
     recipe: Recipe, tmp_path: Path, idf: str

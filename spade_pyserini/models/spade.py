@@ -6,7 +6,7 @@ import hashlib
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -26,6 +26,7 @@ from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.expansion import TermExpansionEncoder
 from spade_pyserini.models.layers import Halves, split
 from spade_pyserini.models.quantize import calibrate, quantize
+from spade_pyserini.models.terms import Expansion, TermWeight
 from spade_pyserini.models.weighting import TermWeightingEncoder
 from spade_pyserini.wordpiece import WordPieces
 
@@ -34,38 +35,6 @@ UNTRAINED = "untrained-minilm"
 DEFAULT = "spade-mini"
 WEIGHTS = "model.safetensors"
 FILES = ["config.json", WEIGHTS, "tokenizer.json"]
-
-
-class TermWeight(NamedTuple):
-    """A term of a document's vector, and what each encoder gave to its impact.
-
-    Both parts are in units of impact; their sum, rounded and cut off, is the impact.
-    """
-
-    term: str
-    in_document: bool
-    weighting: float
-    expansion: float
-    impact: int
-
-
-class Expansion(NamedTuple):
-    """What the expansion encoder did to a text, largest impact first; printed for people.
-
-    added: terms that the text does not have. raised: terms of its own that count for more.
-    rest: terms of its own that the weighting encoder alone gives.
-    """
-
-    added: list[TermWeight]
-    raised: list[TermWeight]
-    rest: list[TermWeight]
-
-    def __str__(self) -> str:
-        added = " ".join(f"{one.term} {one.impact}" for one in self.added)
-        raised = " ".join(f"{one.term} {one.impact} (+{one.expansion:.0f})" for one in self.raised)
-        rest = " ".join(f"{one.term} {one.impact}" for one in self.rest)
-        rows = {"added": added, "raised": raised, "as it was": rest}
-        return "\n".join(f"{name:10} {row or '-'}" for name, row in rows.items())
 
 
 class SpadeModel(nn.Module):

@@ -1,0 +1,37 @@
+"""What a person sees of a document's vector: its terms, and where their impacts come from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class TermWeight(NamedTuple):
+    """A term of a document's vector, and what each encoder gave to its impact.
+
+    Both parts are in units of impact; their sum, rounded and cut off, is the impact.
+    """
+
+    term: str
+    in_document: bool
+    weighting: float
+    expansion: float
+    impact: int
+
+
+class Expansion(NamedTuple):
+    """What the expansion encoder did to a text, largest impact first; printed for people.
+
+    added: terms that the text does not have. raised: terms of its own that count for more.
+    rest: terms of its own that the weighting encoder alone gives.
+    """
+
+    added: list[TermWeight]
+    raised: list[TermWeight]
+    rest: list[TermWeight]
+
+    def __str__(self) -> str:
+        added = " ".join(f"{one.term} {one.impact}" for one in self.added)
+        raised = " ".join(f"{one.term} {one.impact} (+{one.expansion:.0f})" for one in self.raised)
+        rest = " ".join(f"{one.term} {one.impact}" for one in self.rest)
+        rows = {"added": added, "raised": raised, "as it was": rest}
+        return "\n".join(f"{name:10} {row or '-'}" for name, row in rows.items())
