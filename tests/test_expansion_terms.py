@@ -11,7 +11,7 @@ import torch
 from spade_pyserini import SpadeConfig, SpadeModel
 from spade_pyserini.errors import UsageError
 from spade_pyserini.train import Recipe, fit_query_head, load_recipe, train
-from spade_pyserini.train.counts import document_frequency, most_frequent
+from spade_pyserini.train.counts import count_terms, most_frequent
 from spade_pyserini.train.log import read_log
 from tests.conftest import lively
 
@@ -65,7 +65,7 @@ def test_output_weights_differ_by_a_low_rank_matrix(tiny_backbone: Path, top_k: 
 def test_the_terms_that_most_documents_have(tiny_model: SpadeModel) -> None:
     words = tiny_model.wordpieces
     texts = ["the cat the cat", "the dog", "the cat", "a fish"]
-    df = document_frequency(words, texts, len(words.terms), 32)
+    df = count_terms(words, texts, len(words.terms), 32).df
     places = {term: words.terms.index(term) for term in ("the", "cat", "dog", "fish")}
     assert {term: int(df[place]) for term, place in places.items()} == {
         "the": 3,

@@ -17,13 +17,14 @@ import torch
 from spade_pyserini import SpadeModel
 from spade_pyserini.errors import InputError, NotFoundError, UsageError
 from spade_pyserini.train import Recipe, load_recipe, train
-from spade_pyserini.train.counts import counted_idf, document_frequency
+from spade_pyserini.train.counts import count_terms, counted_idf
 from spade_pyserini.train.data import load_training_data
 from spade_pyserini.train.log import RunLog, read_log
 from spade_pyserini.train.loop import Trainer
 from spade_pyserini.train.optimise import rate_factor
 from spade_pyserini.train.recipe import Collection, DevCollection
-from spade_pyserini.train.teacher import DenseTeacher
+from spade_pyserini.train.start import start_model
+from spade_pyserini.train.teacher import BM25Teacher, DenseTeacher
 from spade_pyserini.train.validate import DevSet, validate
 from spade_pyserini.wordpiece import WordPieces
 from tests.conftest import ROOT
@@ -39,6 +40,39 @@ def test_the_dense_teacher_knows_what_belongs_together() -> None:
     assert torch.equal(scores, teacher.scores(queries, documents))
     with pytest.raises(NotFoundError, match="the dense model 'no-such/teacher' cannot be loaded"):
         DenseTeacher("no-such/teacher", torch.device("cpu"), 128)
+
+
+def test_the_lexical_teacher_is_bm25(tiny_model: SpadeModel) -> None:
+    words: WordPieces = tiny_model.wordpieces
+    texts = ["the cat the cat", "the dog", "the old bird"]
+    counts = count_terms(words, texts, len(words.terms), 32)
+    assert counts.mean_length == 3
+    scores = BM25Teacher(words, counts, 32).scores(["the cat", "fish", "bird bird"], texts)
+    the, cat, bird = math.log(1 + 0.5 / 3.5), math.log(1 + 2.5 / 1.5), math.log(1 + 2.5 / 1.5)
+
+    def weight(idf: float, count: int, length: int) -> float:
+        return idf * 1.9 * count / (count + 0.9 * (0.6 + 0.4 * length / 3))
+
+    wanted = [
+        [weight(the, 2, 4) + weight(cat, 2, 4), weight(the, 1, 2), weight(the, 1, 3)],
+        [0, 0, 0],
+        [0, 0, weight(bird, 1, 3)],
+    ]
+    assert torch.allclose(scores, torch.tensor(wanted))
+
+
+def test_what_is_relevant_too_is_no_negative(recipe: Recipe, tmp_path: Path) -> None:
+    trainer = Trainer(recipe, tmp_path / "run")
+    objective, places = trainer.objective, [0, 5, 3]
+    docids = objective.documents(places)
+    vectors = torch.rand(len(docids), len(trainer.model.kept))
+    before = objective.loss(places, docids, False, vectors)["ranking"]
+    qid = trainer.data.samples[0].qid
+    objective.relevant[qid] = {docids[0], docids[1]}
+    after = objective.loss(places, docids, False, vectors)["ranking"]
+    assert after < before  # one rival less
+    objective.relevant[qid] = {docids[0]}
+    assert objective.loss(places, docids, False, vectors)["ranking"] == before
 
 
 @pytest.mark.parametrize("distillation", ["kl", "margin_mse"])
@@ -65,26 +99,30 @@ def test_learning_from_a_dense_teacher(recipe: Recipe, tmp_path: Path, distillat
 
 def test_the_positive_comes_first_for_the_teacher(recipe: Recipe, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    trainer = Trainer(replace(recipe, dense_teacher="minilm"), tmp_path / "run")
+    taught = replace(recipe, dense_teacher="minilm", teacher_bm25=0.5)
+    trainer = Trainer(taught, tmp_path / "run")
     objective, places = trainer.objective, [0, 5, 3]
     docids = objective.documents(places)
     marks = torch.arange(3 * len(docids)).view(3, -1).float()
     student, teacher = objective._with_dense(places, docids, marks)
     assert student[:, 0].tolist() == [marks[row, row].item() for row in range(3)]
     assert sorted(student[1].tolist()) == marks[1].tolist()
-    dense = objective.dense
-    assert dense is not None
+    dense, lexical = objective.dense, objective.lexical
+    assert dense is not None and lexical is not None
+    texts = [trainer.data.documents[docid] for docid in docids]
+    assert lexical.scores(list(trainer.data.queries.values()), texts).max() > 0
     for row, place in enumerate(places):
         sample = trainer.data.samples[place]
         query, text = trainer.data.queries[sample.qid], trainer.data.documents[sample.positive]
-        assert teacher[row, 0].item() == pytest.approx(20 * dense.scores([query], [text]).item())
+        both = 20 * dense.scores([query], [text]) + 0.5 * lexical.scores([query], [text])
+        assert teacher[row, 0].item() == pytest.approx(both.item())
 
 
 def test_counted_idf_is_bm25s(tiny_model: SpadeModel) -> None:
     words: WordPieces = tiny_model.wordpieces
     texts = ["the cat the cat", "the dog", "the bird"]
-    df = document_frequency(words, texts, len(words.terms), 32)
-    weights = counted_idf(words, df, len(texts), ["the cat"])
+    counts = count_terms(words, texts, len(words.terms), 32)
+    weights = counted_idf(words, counts, ["the cat"])
     the, cat, fish = (words.terms.index(term) for term in ("the", "cat", "fish"))
     expected = {
         the: math.log(1 + 0.5 / 3.5),
@@ -94,6 +132,23 @@ def test_counted_idf_is_bm25s(tiny_model: SpadeModel) -> None:
     mean = (expected[the] + expected[cat]) / 2
     for place, value in expected.items():
         assert weights[place].item() == pytest.approx(value / mean, rel=1e-5)
+
+
+def test_a_fresh_weighting_head_can_start_with_all_terms_alive(recipe: Recipe) -> None:
+    alive = {}
+    for bias in (0.0, 1.0):
+        model = start_model(replace(recipe, weighting_bias=bias)).eval()
+        ids = model.wordpieces.document_ids(["the old cat sleeps", "a dog eats the fish"], 32)
+        weights = model.components(ids)[0]
+        alive[bias] = weights[weights > 0]
+    assert len(alive[1.0]) == 9 and (alive[1.0] - 1).abs().max() < 0.5
+    assert not len(alive[0.0]) or alive[0.0].max() < 0.5
+
+
+def test_flops_count_from_fine_tuning_on(recipe: Recipe, tmp_path: Path) -> None:
+    train(replace(recipe, flops=0.1, warmup_steps=2, steps=4), tmp_path / "run")
+    steps = read_log(tmp_path / "run", "step")
+    assert [("expansion_flops" in line) for line in steps] == [False, False, True, True]
 
 
 def test_only_fine_tuned_models_are_candidates(recipe: Recipe, tmp_path: Path) -> None:
@@ -116,9 +171,9 @@ def test_weights_of_query_terms_travel_with_the_model(
     model = SpadeModel.from_pretrained(best)
     data = load_training_data(recipe)
     texts = list(data.documents.values())
-    df = document_frequency(model.wordpieces, texts, len(model.kept), recipe.max_length)
+    counts = count_terms(model.wordpieces, texts, len(model.kept), recipe.max_length)
     queries = data.queries.values()
-    counted = counted_idf(model.wordpieces, df, len(texts), queries)
+    counted = counted_idf(model.wordpieces, counts, queries)
     assert (model.query_weights >= 0).all()
     assert torch.allclose(model.query_weights, counted) is (idf == "counted")
 

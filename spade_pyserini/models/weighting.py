@@ -27,6 +27,10 @@ class TermWeightingEncoder(nn.Module):
                 nn.init.normal_(layer.weight, std=0.02)
                 nn.init.zeros_(layer.bias)
 
+    def start_at(self, weight: float) -> None:
+        """Let all terms of a fresh head count about the same: no ReLU is dead from the start."""
+        nn.init.constant_(self.head[3].bias, weight)
+
     def forward(self, hidden: Tensor, input_ids: Tensor, is_term: Tensor) -> Tensor:
         """Pool the scores into a vector over the vocabulary.
 

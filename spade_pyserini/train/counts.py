@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,15 +13,31 @@ from spade_pyserini.wordpiece import WordPieces
 BATCH = 1000  # documents that are tokenized at one time
 
 
-def document_frequency(
+class TermCounts(NamedTuple):
+    """``df`` [|V|]: how many documents have each term; their number and mean length."""
+
+    df: Tensor
+    documents: int
+    mean_length: float
+
+    @property
+    def idf(self) -> Tensor:
+        """ln(1 + (N - df + 0.5) / (df + 0.5)), BM25's, [|V|]."""
+        return torch.log1p((self.documents - self.df + 0.5) / (self.df + 0.5))
+
+
+def count_terms(
     wordpieces: WordPieces, documents: list[str], size: int, max_length: int
-) -> Tensor:
-    """How many of the documents, cut to ``max_length``, have each of ``size`` terms."""
+) -> TermCounts:
+    """Count each of ``size`` terms in documents cut to ``max_length`` WordPieces."""
     df = torch.zeros(size)
+    length = 0
     for start in range(0, len(documents), BATCH):
         for ids in wordpieces.document_ids(documents[start : start + BATCH], max_length):
-            df[list(set(ids) - wordpieces.special_ids)] += 1
-    return df
+            terms = [one for one in ids if one not in wordpieces.special_ids]
+            df[list(set(terms))] += 1
+            length += len(terms)
+    return TermCounts(df, len(documents), length / max(1, len(documents)))
 
 
 def most_frequent(df: Tensor, count: int) -> Tensor:
@@ -30,9 +47,8 @@ def most_frequent(df: Tensor, count: int) -> Tensor:
     return chosen & (df > 0)
 
 
-def counted_idf(wordpieces: WordPieces, df: Tensor, number: int, queries: Iterable[str]) -> Tensor:
-    """ln(1 + (N - df + 0.5) / (df + 0.5)), BM25's, [|V|], scaled to 1 on average in queries."""
+def counted_idf(wordpieces: WordPieces, counts: TermCounts, queries: Iterable[str]) -> Tensor:
+    """The idf of each term, [|V|], scaled to 1 on average in queries."""
     places = {term: place for place, term in enumerate(wordpieces.terms)}
-    idf = torch.log1p((number - df + 0.5) / (df + 0.5))
     asked = [places[term] for text in queries for term in wordpieces.query_terms(text)]
-    return idf / idf[asked].mean() if asked else idf
+    return counts.idf / counts.idf[asked].mean() if asked else counts.idf

@@ -34,7 +34,7 @@ from spade_pyserini.train.checkpoint import (
     save_checkpoint,
     weight_tensors,
 )
-from spade_pyserini.train.counts import counted_idf, document_frequency, most_frequent
+from spade_pyserini.train.counts import TermCounts, count_terms, counted_idf, most_frequent
 from spade_pyserini.train.data import SampleStream, TrainingData, load_training_data
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.objective import Objective
@@ -76,12 +76,13 @@ class Trainer:
         self.data: TrainingData = load_training_data(recipe)
         self.dev = [DevSet(collection) for collection in recipe.dev_collections]
         self.model = start_model(recipe).to(self.accelerator.device)
-        self.objective = Objective(recipe, self.data, self.model)
+        self.counts = self._count_terms()
+        self.objective = Objective(recipe, self.data, self.model, self.counts)
         self.trained = [name for name in ENCODERS if recipe.strategy in (*BOTH, name)]
         self.optimisers = {
             name: encoder_optimiser(self.model, name, recipe) for name in self.trained
         }
-        self._count_terms()
+        self._weigh_queries()
         settings = PruningSettings(recipe.gammas, recipe.period)
         self.frequency = DocumentFrequency(len(self.model.kept), settings)
         shares = [collection.share for collection in recipe.collections]
@@ -96,23 +97,26 @@ class Trainer:
             message = "batch_size does not divide by the number of processes"
             raise UsageError(f"recipe: {message}, {self.accelerator.num_processes}")
 
-    def _count_terms(self) -> None:
-        """Weights of query terms, and the terms to expand by, where the recipe asks for them.
+    def _count_terms(self) -> TermCounts | None:
+        """Of the training documents, where the recipe needs them. They choose terms to expand by.
 
-        The model that this run starts from may have some already.
+        The model that this run starts from may have these already.
         """
-        wordpieces, weights = self.model.wordpieces, self.model.query_weights
-        expandable = self.model.expansion.expandable
-        weigh = self.recipe.idf != "none" and bool((weights == 1).all())
-        choose = self.recipe.expansion_terms > 0 and bool(expandable.all())
-        if weigh or choose:
-            texts = list(self.data.documents.values())
-            df = document_frequency(wordpieces, texts, len(weights), self.recipe.max_length)
-            if choose:
-                expandable.copy_(most_frequent(df, self.recipe.expansion_terms))
-            if weigh:
-                idf = counted_idf(wordpieces, df, len(texts), self.data.queries.values())
-                weights.data = idf.to(weights)
+        recipe, expandable = self.recipe, self.model.expansion.expandable
+        if recipe.idf == "none" and not recipe.expansion_terms and not recipe.teacher_bm25:
+            return None
+        texts = list(self.data.documents.values())
+        counts = count_terms(self.model.wordpieces, texts, len(expandable), recipe.max_length)
+        if recipe.expansion_terms and expandable.all():
+            expandable.copy_(most_frequent(counts.df, recipe.expansion_terms))
+        return counts
+
+    def _weigh_queries(self) -> None:
+        """Weights of query terms, unless the model that this run starts from has some already."""
+        weights = self.model.query_weights
+        if self.recipe.idf != "none" and self.counts and (weights == 1).all():
+            queries = self.data.queries.values()
+            weights.data = counted_idf(self.model.wordpieces, self.counts, queries).to(weights)
         if self.recipe.idf == "learned":
             weights.requires_grad_()
             self.optimisers["query"] = query_optimiser(self.model, self.recipe)
@@ -232,7 +236,7 @@ class Trainer:
     ) -> tuple[Tensor, dict[str, float]]:
         docids = self.objective.documents(places)
         self.encoded += len(docids)
-        loss = partial(self.objective.loss, places, docids, pointwise)
+        loss = partial(self.objective.loss, places, docids, pointwise, pruned=self.pruning)
         parameters = [one for name in names for one in getattr(self.model, name).parameters()]
         parameters = [one for one in parameters if one.requires_grad]
         vectors, parts = backward(

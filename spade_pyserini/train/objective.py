@@ -9,21 +9,30 @@ from torch import Tensor
 
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.train import losses
+from spade_pyserini.train.counts import TermCounts
 from spade_pyserini.train.data import TrainingData
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.step import LossParts
-from spade_pyserini.train.teacher import DenseTeacher
+from spade_pyserini.train.teacher import BM25Teacher, DenseTeacher
 from spade_pyserini.train.validate import query_vectors
 
 
 class Objective:
     """Samples are given as places in ``data.samples``."""
 
-    def __init__(self, recipe: Recipe, data: TrainingData, model: SpadeModel) -> None:
+    def __init__(
+        self, recipe: Recipe, data: TrainingData, model: SpadeModel, counts: TermCounts | None
+    ) -> None:
         self.recipe, self.data, self.model = recipe, data, model
+        self.relevant: dict[str, set[str]] = {}
+        for sample in data.samples:
+            self.relevant.setdefault(sample.qid, set()).add(sample.positive)
         self.dense: DenseTeacher | None = None
+        self.lexical: BM25Teacher | None = None
         if recipe.dense_teacher:
             self.dense = DenseTeacher(recipe.dense_teacher, model.kept.device, recipe.max_length)
+        if recipe.teacher_bm25 and counts:
+            self.lexical = BM25Teacher(model.wordpieces, counts, recipe.max_length)
 
     def documents(self, places: Sequence[int]) -> list[str]:
         """The documents of a batch: all positives, then all negatives."""
@@ -37,23 +46,32 @@ class Objective:
         return self.model.wordpieces.document_ids(texts, self.recipe.max_length)
 
     def loss(
-        self, places: list[int], docids: list[str], pointwise: bool, documents: Tensor
+        self,
+        places: list[int],
+        docids: list[str],
+        pointwise: bool,
+        documents: Tensor,
+        pruned: bool = True,
     ) -> LossParts:
-        """Eq. 11, or Eq. 12 with its point-wise term. documents [D, |V|]: those of docids."""
+        """Eq. 11, or Eq. 12 with its point-wise term. documents [D, |V|]: those of docids.
+
+        FLOPS are counted where documents are ``pruned``: before that they have nearly all terms.
+        """
         queries = query_vectors(self.model, self._texts(places))
         relevance = losses.scores(queries * self.model.query_weights, documents)
         own = torch.arange(len(places), device=documents.device)
-        # Another query's copy of the positive is no negative.
-        same = torch.tensor([[two == docids[row] for two in docids] for row in range(len(places))])
-        same[own.cpu(), own.cpu()] = False
-        rivals = relevance.masked_fill(same.to(documents.device), float("-inf"))
+        # What is relevant too is no negative, be it a copy of the positive or another document.
+        known = [self.relevant[self.data.samples[place].qid] for place in places]
+        relevant = torch.tensor([[docid in judged for docid in docids] for judged in known])
+        relevant[own.cpu(), own.cpu()] = False
+        rivals = relevance.masked_fill(relevant.to(documents.device), float("-inf"))
         parts = {"ranking": self.recipe.ranking_weight * losses.ranking_loss(rivals, own)}
         if self.dense or self.data.teacher:
             parts["distillation"] = self._distillation(places, docids, relevance)
         if pointwise:
             point = losses.pointwise_loss(queries, documents[: len(places)])
             parts["pointwise"] = self.recipe.lambda_ * point
-            if self.recipe.flops:
+            if self.recipe.flops and pruned:
                 parts["flops"] = self.recipe.flops * losses.flops_loss(documents)
         return parts
 
@@ -77,8 +95,12 @@ class Objective:
     ) -> tuple[Tensor, Tensor]:
         """Every query with every document of the batch, its positive first."""
         assert self.dense is not None
+        queries = self._texts(places)
         texts = [self.data.documents[docid] for docid in docids]
-        teacher = self.recipe.teacher_scale * self.dense.scores(self._texts(places), texts)
+        teacher = self.recipe.teacher_scale * self.dense.scores(queries, texts)
+        if self.lexical:
+            lexical = self.lexical.scores(queries, texts).to(teacher)
+            teacher = teacher + self.recipe.teacher_bm25 * lexical
         columns = torch.arange(len(docids)).repeat(len(places), 1)
         for row in range(len(places)):
             columns[row, [0, row]] = columns[row, [row, 0]]

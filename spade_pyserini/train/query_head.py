@@ -11,7 +11,7 @@ of queries that the document would answer.
 
 The vector of a term is w_t (M e_t + U_t V): a map of its input embedding e_t, plus a low-rank part
 of its own (`decoder_rank`). In the head, M is the transform, U and V M^-1 are the difference from
-the embeddings, and w_t is the weight of query terms.
+the embeddings, and w_t is the weight of query terms, which starts as the term's idf.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from spade_pyserini.models.bi_encoder import load_bi_encoder
 from spade_pyserini.models.expansion import MaskedLMHead
 from spade_pyserini.models.spade import padded
 from spade_pyserini.topics import read_topics
+from spade_pyserini.train.counts import count_terms, counted_idf
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.optimise import rate_factor
 from spade_pyserini.train.recipe import Recipe
@@ -57,7 +58,8 @@ def fit_query_head(recipe: Recipe, output: str | Path, *, resume: bool = False) 
     model = start_model(recipe)
     texts = _texts(recipe)
     logger.info("%d queries and titles", len(texts))
-    vectors = TermVectors(_embeddings(model), recipe.decoder_rank)
+    idf = _idf(model, recipe, texts)
+    vectors = TermVectors(_embeddings(model), recipe.decoder_rank, idf)
     teacher = load_bi_encoder(recipe.dense_teacher or "")
     found, width = teacher.encode(texts[0]).shape[-1], vectors.embeddings.shape[1]
     if found != width:
@@ -76,7 +78,7 @@ def fit_query_head(recipe: Recipe, output: str | Path, *, resume: bool = False) 
 class TermVectors(nn.Module):
     """A vector for each term, whose sum over a query's terms should be the query's embedding."""
 
-    def __init__(self, embeddings: Tensor, rank: int) -> None:
+    def __init__(self, embeddings: Tensor, rank: int, weights: Tensor) -> None:
         super().__init__()
         size, width = embeddings.shape
         self.embeddings = embeddings - embeddings.mean(dim=0)
@@ -84,7 +86,7 @@ class TermVectors(nn.Module):
         self.offset = nn.Parameter(torch.zeros(width))
         self.own = nn.Parameter(torch.zeros(size, rank))
         self.shared = nn.Parameter(torch.randn(rank, width) * 0.02)
-        self.log_weights = nn.Parameter(torch.zeros(size))
+        self.log_weights = nn.Parameter(weights.log())
 
     def forward(self, bags: list[Tensor]) -> Tensor:
         """The sums over the terms of each bag, [bags, m]."""
@@ -155,6 +157,21 @@ def _texts(recipe: Recipe) -> list[str]:
         message = f"only {len(found)} queries and titles; at least 20 are needed"
         raise InputError(message, recipe.collections[0].queries or recipe.collections[0].corpus)
     return list(found)
+
+
+def _idf(model: SpadeModel, recipe: Recipe, queries: list[str]) -> Tensor:
+    """Of every term, in all documents of the recipe; 1 without any."""
+    documents = [
+        document.contents
+        for collection in recipe.collections
+        if collection.corpus
+        for document in open_corpus(collection.corpus)
+    ]
+    size = len(model.query_weights)
+    if not documents:
+        return torch.ones(size)
+    counts = count_terms(model.wordpieces, documents, size, recipe.max_length)
+    return counted_idf(model.wordpieces, counts, queries)
 
 
 def _bags(model: SpadeModel, texts: list[str]) -> list[Tensor]:

@@ -72,6 +72,8 @@ class Recipe:
             `SpadeConfig`.
         expansion_terms: only so many terms, those that most training documents have, may be
             added to documents; 0 for all.
+        weighting_bias: what a fresh weighting head gives to every term, about. 0 is the paper's,
+            and leaves most terms below the ReLU with some seeds.
         dropout: of the transformers and the weighting head.
         init: a model to start from instead of the backbone with fresh heads.
         encode_length: WordPieces of a document that the trained model reads, max_length if 0;
@@ -106,10 +108,11 @@ class Recipe:
         teacher: a TREC run of a stronger model's scores for every query's own documents.
         dense_teacher: instead, a sentence-transformers model (or ``minilm``) that scores every
             query with every document of its batch; teacher_scale times the cosine.
+        teacher_bm25: plus this times the BM25 score, 0 for none.
         distillation: ``kl`` or ``margin_mse``, how they are learned from; distillation_weight.
         idf: weights of query terms, ``none``, ``counted`` in the corpus, or ``learned`` from there
             on with the rate idf_rate.
-        flops: weight of the FLOPS regularizer on expansion.
+        flops: weight of the FLOPS regularizer on expansion, from fine-tuning on.
         precision: accelerate's ``no`` or ``bf16``.
     Validation
         dev_corpus, dev_queries, dev_qrels: the corpus is the training one where none is given;
@@ -127,6 +130,7 @@ class Recipe:
     adapter_layers: int = 0
     decoder_rank: int = 0
     expansion_terms: int = 0
+    weighting_bias: float = 0.0
     max_length: int = 256
     encode_length: int = 0
     half: bool = False
@@ -166,6 +170,7 @@ class Recipe:
     teacher: str | None = None
     dense_teacher: str | None = None
     teacher_scale: float = 20.0
+    teacher_bm25: float = 0.0
     distillation: str = "kl"
     distillation_weight: float = 1.0
     idf: str = "none"
@@ -198,6 +203,9 @@ class Recipe:
             "schedule is constant or linear": self.schedule in ("constant", "linear"),
             "shares are above 0": all(one.share > 0 for one in self.data),
             "one teacher is enough": not (self.dense_teacher and self.teacher),
+            "teacher_bm25 is added to a dense_teacher": bool(
+                self.dense_teacher or not self.teacher_bm25
+            ),
         }
         for name in ("batch_size", "micro_batch", "block", "period", "validate_every", "patience"):
             checks[f"{name} is 1 or more"] = getattr(self, name) >= 1

@@ -52,6 +52,7 @@ def start_model(recipe: Recipe) -> SpadeModel:
             **{name: getattr(recipe, name) for name in SHAPE},
         )
         model = SpadeModel.from_backbone(recipe.backbone, config, recipe.seed)
+        model.weighting.start_at(recipe.weighting_bias)
     else:
         model = SpadeModel.from_pretrained(recipe.init, merge=False)
         for name in SHAPE:
