@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -25,24 +25,31 @@ from spade_pyserini.errors import (
 )
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+def read_lines(
+    path: Path, on_error: Callable[[InputError], None] | None = None
+) -> Iterator[tuple[int, str]]:
     """Yield (line number, line without its end) of a UTF-8 file, plain or ``.gz``.
 
-    Bytes that are not UTF-8 and a damaged or truncated ``.gz`` raise `InputError`.
+    Bytes that are not UTF-8 and a damaged or truncated ``.gz`` raise `InputError`. A line of such
+    bytes is skipped if ``on_error`` is given and does not raise.
     """
     offset = 0
     number = 0
     try:
-        with _open_binary(path) as stream:
+        with open_binary(path) as stream:
             for number, raw in enumerate(stream, start=1):
                 try:
                     line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError as error:
                     place = offset + error.start
                     message = f"byte {place} (0x{raw[error.start]:02x}) is not UTF-8; re-encode it"
-                    raise InputError(message, path, number) from None
+                    fault = InputError(message, path, number)
+                    if on_error is None:
+                        raise fault from None
+                    on_error(fault)
+                else:
+                    yield number, line.rstrip("\r\n")
                 offset += len(raw)
-                yield number, line.rstrip("\r\n")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         message = f"the gzip data is damaged or cut off ({error}); fetch or write the file again"
         raise InputError(message, path, number + 1) from None
@@ -52,7 +59,8 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise InputError("is a folder, a file was expected", path) from None
 
 
-def _open_binary(path: Path) -> IO[bytes]:
+def open_binary(path: Path) -> IO[bytes]:
+    """A file's bytes, unpacked if it is ``.gz``."""
     if path.suffix == ".gz":
         return gzip.open(path, "rb")  # type: ignore[return-value]
     return path.open("rb")

@@ -34,6 +34,7 @@ from spade_pyserini.files import (
 from spade_pyserini.records import ImpactVector
 
 FORMAT = "spade_pyserini.vectors/1"
+MANIFEST = "manifest.json"
 SUMMARY = (
     *("corpus_fingerprint", "documents", "empty_documents"),
     *("terms", "impacts", "terms_per_document"),
@@ -52,6 +53,11 @@ class Shard:
     clipped: int
     sha256: str
     input_sha256: str
+
+    @property
+    def number(self) -> int:
+        """The first shard's is 0."""
+        return shard_number(self.file)
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,10 @@ class VectorSettings:
 
 @dataclass(frozen=True)
 class VectorManifest:
-    """What is known of a folder of vectors."""
+    """What is known of a folder of vectors.
+
+    ``shards`` are in the order of their numbers. Some may be missing until all is ``complete``.
+    """
 
     settings: VectorSettings
     trained: bool
@@ -106,15 +115,15 @@ class VectorManifest:
     def terms_per_document(self) -> float:
         return self.terms / self.documents if self.documents else 0.0
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path, name: str = MANIFEST) -> None:
         """Write the manifest beside ``folder``."""
         summary = {name: getattr(self, name) for name in SUMMARY}
-        write_sealed(manifest_path(folder), {"format": FORMAT, **summary, **asdict(self)})
+        write_sealed(beside(folder, name), {"format": FORMAT, **summary, **asdict(self)})
 
     @classmethod
-    def load(cls, folder: Path) -> VectorManifest:
+    def load(cls, folder: Path, name: str = MANIFEST) -> VectorManifest:
         """Read the manifest beside ``folder``; one that was edited is an error."""
-        path = manifest_path(folder)
+        path = beside(folder, name)
         if not path.is_file():
             raise ArtifactError(
                 f"{folder} has no manifest ({path.name} beside it): not made by "
@@ -127,8 +136,8 @@ class VectorManifest:
             complete=values["complete"],
             shards=[_made(Shard, shard) for shard in values["shards"]],
         )
-        for number, shard in enumerate(manifest.shards):
-            if shard.file != shard_name(number):  # a name is never a way out of the folder
+        for shard in manifest.shards:
+            if not is_shard_name(shard.file):  # a name is never a way out of the folder
                 raise ArtifactError(f"{path}: no shard is called {shard.file!r}")
         return manifest
 
@@ -138,7 +147,7 @@ def _made(record: Any, values: dict[str, Any]) -> Any:
 
 
 def manifest_path(folder: Path) -> Path:
-    return beside(folder, "manifest.json")
+    return beside(folder, MANIFEST)
 
 
 def tokenizer_path(folder: Path) -> Path:
@@ -147,6 +156,10 @@ def tokenizer_path(folder: Path) -> Path:
 
 def shard_name(number: int) -> str:
     return f"docs{number:04d}.jsonl.gz"
+
+
+def shard_number(name: str) -> int:
+    return int(name.removeprefix("docs").split(".")[0])
 
 
 def is_shard_name(name: str) -> bool:

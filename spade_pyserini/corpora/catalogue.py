@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from spade_pyserini.corpora import datasets_hf, datasets_ir, formats, pydoc
-from spade_pyserini.corpora.checks import Located, check_documents, locate
+from spade_pyserini.corpora.checks import Located, OnError, check_documents, locate, strict
 from spade_pyserini.corpora.collections import catalogue, find_collection, nearest
 from spade_pyserini.errors import NotFoundError
 from spade_pyserini.files import file_name
 from spade_pyserini.records import Document
 
 
+def unknown() -> None:
+    """The number of documents that cannot be told before they are read."""
+
+
 @dataclass(frozen=True)
 class Corpus:
-    """A named stream of documents that can be read again and again.
+    """A named stream of documents that can be read again and again, in any process.
 
-    Iterating checks ids as it goes: each is one printable word, and none comes twice.
+    Iterating checks ids as it goes: each is one printable word, and none comes twice. ``count``
+    tells about how many documents there are, if that can be told.
     """
 
     name: str
     source: str
-    read: Callable[[], Iterator[Located]]
+    read: Callable[[OnError], Iterator[Located]]
+    count: Callable[[], int | None] = unknown
 
     def __iter__(self) -> Iterator[Document]:
-        return check_documents(self.read())
+        return self.documents(strict)
+
+    def documents(self, on_error: OnError) -> Iterator[Document]:
+        """The good ones; ``on_error`` hears of the others."""
+        return check_documents(self.read(on_error), on_error)
 
 
 def open_corpus(corpus: str, path: str | Path | None = None) -> Corpus:
@@ -39,29 +50,41 @@ def open_corpus(corpus: str, path: str | Path | None = None) -> Corpus:
         return _local(file_name(corpus), Path(path))
     if corpus.startswith(datasets_hf.PREFIX):
         plain = corpus.removeprefix(datasets_hf.PREFIX).strip("/").replace("/", "-")
-        return _stream(plain.replace(":", "-"), corpus, lambda: datasets_hf.documents(corpus))
+        return _stream(plain.replace(":", "-"), corpus, partial(datasets_hf.documents, corpus))
     if found := find_collection(corpus):
         if found.name == "pydoc":
             return _stream(found.name, corpus, pydoc.documents)
         if folder := found.folder():
             return _local(found.name, folder)
         dataset = found.dataset or found.name
-        return _stream(found.name, corpus, lambda: datasets_ir.documents(dataset))
+        return _of_ir_datasets(found.name, dataset)
     if Path(corpus).exists():
         stem = Path(corpus).resolve().name
         for suffix in (".gz", ".jsonl", ".json", ".tsv"):
             stem = stem.removesuffix(suffix)
         return _local(file_name(stem), Path(corpus))
     if datasets_ir.is_known(corpus):
-        return _stream(corpus.replace("/", "-"), corpus, lambda: datasets_ir.documents(corpus))
+        return _of_ir_datasets(corpus.replace("/", "-"), corpus)
     names = (name for one in catalogue().values() for name in one.names)
     raise NotFoundError(f"no corpus, folder or file is called {corpus!r}; {nearest(corpus, names)}")
 
 
 def _stream(name: str, source: str, read: Callable[[], Iterator[Document]]) -> Corpus:
-    return Corpus(file_name(name), source, lambda: locate(read(), source))
+    return Corpus(file_name(name), source, partial(_read_stream, read, source))
+
+
+def _of_ir_datasets(name: str, dataset: str) -> Corpus:
+    corpus = _stream(name, dataset, partial(datasets_ir.documents, dataset))
+    return replace(corpus, count=partial(datasets_ir.count, dataset))
+
+
+def _read_stream(
+    read: Callable[[], Iterator[Document]], source: str, _: OnError
+) -> Iterator[Located]:
+    return locate(read(), source)
 
 
 def _local(name: str, path: Path) -> Corpus:
     files = formats.corpus_files(path)
-    return Corpus(name, str(path), lambda: formats.read_files(files))
+    read, count = partial(formats.read_files, files), partial(formats.count_lines, files)
+    return Corpus(name, str(path), read, count)

@@ -1,18 +1,46 @@
-"""What every stream of documents is checked for, whatever it is read from."""
+"""What every stream of documents is checked for, whatever it is read from.
+
+What is wrong with a document is told to an `OnError`: `strict` raises it, a `Tolerance` counts it
+and lets the reader go on with the next document.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from spade_pyserini.errors import InputError
+from spade_pyserini.errors import InputError, SpadeError
 from spade_pyserini.files import is_unicode
 from spade_pyserini.records import Document
 
 LONGEST_ID = 1000  # Lucene drops documents with much longer ones
+
+
+OnError = Callable[[InputError], None]
+
+
+def strict(error: InputError) -> None:
+    """The first bad document is the end."""
+    raise error
+
+
+class Tolerance:
+    """Collect the errors of up to ``limit`` bad documents; one more is the end."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.errors: list[InputError] = []
+
+    def __call__(self, error: InputError) -> None:
+        self.errors.append(error)
+        if len(self.errors) > self.limit:
+            if not self.limit:
+                raise error
+            message = f"more than --max-errors {self.limit} bad documents, the last one at"
+            raise SpadeError(f"{message} {error}")
 
 
 class Located(NamedTuple):
@@ -29,25 +57,31 @@ def locate(documents: Iterable[Document], source: str) -> Iterator[Located]:
         yield Located(document, source, number)
 
 
-def check_documents(stream: Iterable[Located]) -> Iterator[Document]:
-    """Pass documents on; raise `InputError` at a bad id, the second use of one, or bad text."""
+def check_documents(stream: Iterable[Located], on_error: OnError = strict) -> Iterator[Document]:
+    """Pass documents on, without those with a bad id, the second use of one, or bad text."""
     seen = IdSet()
     for document, source, line in stream:
-        docid = document.docid
-        if not docid:
-            raise InputError("the id is empty", source, line)
-        if not docid.isprintable() or " " in docid or len(docid.split()) != 1:
-            message = f"the id {docid!r} holds white space or control characters, which a run"
-            raise InputError(f"{message} cannot carry; replace them", source, line)
-        if len(docid) > LONGEST_ID:
-            message = f"the id has {len(docid)} characters, {LONGEST_ID} are the most"
-            raise InputError(message, source, line)
-        if not is_unicode(document.contents):
-            message = "the text holds half of a surrogate pair (\\ud800 to \\udfff); repair it"
-            raise InputError(message, source, line)
-        if not seen.add(docid):
-            raise InputError(f"the id {docid!r} was used before; ids must be unique", source, line)
-        yield document
+        fault = _fault(document)
+        if fault is None and not seen.add(document.docid):
+            fault = f"the id {document.docid!r} was used before; ids must be unique"
+        if fault is None:
+            yield document
+        else:
+            on_error(InputError(fault, source, line))
+
+
+def _fault(document: Document) -> str | None:
+    docid = document.docid
+    if not docid:
+        return "the id is empty"
+    if not docid.isprintable() or " " in docid or len(docid.split()) != 1:
+        message = f"the id {docid!r} holds white space or control characters, which a run"
+        return f"{message} cannot carry; replace them"
+    if len(docid) > LONGEST_ID:
+        return f"the id has {len(docid)} characters, {LONGEST_ID} are the most"
+    if not is_unicode(document.contents):
+        return "the text holds half of a surrogate pair (\\ud800 to \\udfff); repair it"
+    return None
 
 
 class IdSet:

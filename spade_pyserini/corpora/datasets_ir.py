@@ -31,6 +31,14 @@ def documents(name: str) -> Iterator[Document]:
             yield Document(record.doc_id, _field(record, TITLES), _text(record, name))
 
 
+def count(name: str) -> int | None:
+    """How many documents it has, as ir_datasets' own notes say. Nothing is downloaded."""
+    import ir_datasets
+
+    known = ir_datasets.load(name).metadata().get("docs", {}).get("count")
+    return int(known) if known is not None else None
+
+
 def topics(name: str) -> Iterator[Topic]:
     """Queries by their default text."""
     with _named(name) as dataset:

@@ -9,12 +9,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from spade_pyserini.corpora.catalogue import Corpus
-from spade_pyserini.corpora.checks import Located
+from spade_pyserini.corpora.checks import Located, OnError, strict
 from spade_pyserini.errors import InputError
 from spade_pyserini.files import read_json_object, read_lines
 
@@ -23,14 +24,25 @@ QUERIES = ("predicted_queries", "queries", "expansions", "text")
 
 def expanded(corpus: Corpus, path: str | Path, per_document: int | None = None) -> Corpus:
     """The same documents with their expansions; a document without one is left as it is."""
+    return replace(corpus, read=partial(_read_both, corpus.read, Path(path), per_document))
 
-    def read() -> Iterator[Located]:
-        for located, text in zip_expansions(corpus.read(), Path(path), per_document):
-            document = located.document
-            longer = f"{document.text} {text}".strip()
-            yield located._replace(document=document._replace(text=longer))
 
-    return replace(corpus, read=read)
+def _read_both(
+    read: Callable[[OnError], Iterator[Located]],
+    path: Path,
+    per_document: int | None,
+    on_error: OnError,
+) -> Iterator[Located]:
+    if _is_by_place(path):
+        on_error = strict  # a document less, and all after it would get another one's text
+    for located, text in zip_expansions(read(on_error), path, per_document):
+        document = located.document
+        longer = f"{document.text} {text}".strip()
+        yield located._replace(document=document._replace(text=longer))
+
+
+def _is_by_place(path: Path) -> bool:
+    return path.name.removesuffix(".gz").endswith(".txt")
 
 
 def zip_expansions(
@@ -38,7 +50,7 @@ def zip_expansions(
 ) -> Iterator[tuple[Located, str]]:
     """Each document with its text. Files in the order of the corpus are never held in memory."""
     lines = _read(path, per_document)
-    if path.name.removesuffix(".gz").endswith(".txt"):
+    if _is_by_place(path):
         yield from _by_place(documents, lines, path)
         return
     ahead: dict[str, str] = {}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
-from spade_pyserini.corpora.catalogue import Corpus
-from spade_pyserini.corpora.checks import Located
+from spade_pyserini.corpora.catalogue import Corpus, unknown
+from spade_pyserini.corpora.checks import Located, OnError
 from spade_pyserini.errors import InputError, UsageError
 
 DELIMITER = "#"
@@ -34,17 +35,21 @@ class Segmentation:
 
 def segmented(corpus: Corpus, segmentation: Segmentation) -> Corpus:
     """The same documents in passages; each keeps the title."""
+    read = partial(_passages, corpus.read, segmentation)
+    return replace(corpus, read=read, count=unknown)
 
-    def read() -> Iterator[Located]:
-        for document, source, line in corpus.read():
-            if DELIMITER in document.docid:
-                message = f"the id {document.docid!r} holds {DELIMITER!r}, which parts passages"
-                raise InputError(f"{message} from their document", source, line)
-            for number, text in enumerate(windows(document.text, segmentation)):
-                docid = f"{document.docid}{DELIMITER}{number}"
-                yield Located(document._replace(docid=docid, text=text), source, line)
 
-    return replace(corpus, read=read)
+def _passages(
+    read: Callable[[OnError], Iterator[Located]], segmentation: Segmentation, on_error: OnError
+) -> Iterator[Located]:
+    for document, source, line in read(on_error):
+        if DELIMITER in document.docid:
+            message = f"the id {document.docid!r} holds {DELIMITER!r}, which parts passages"
+            on_error(InputError(f"{message} from their document", source, line))
+            continue
+        for number, text in enumerate(windows(document.text, segmentation)):
+            docid = f"{document.docid}{DELIMITER}{number}"
+            yield Located(document._replace(docid=docid, text=text), source, line)
 
 
 def windows(text: str, segmentation: Segmentation) -> Iterator[str]:

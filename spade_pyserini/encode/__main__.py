@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 from pathlib import Path
 
@@ -14,7 +15,7 @@ EXAMPLE = "python -m spade_pyserini.encode --corpus pydoc --output encode/pydoc.
 logger = logging.getLogger(MODULE)
 
 
-def main(arguments: list[str]) -> None:
+def _parser() -> argparse.ArgumentParser:
     parser = cli.parser(MODULE, "Encode a corpus into impact vectors for Anserini.", EXAMPLE)
     add = parser.add_argument
     add(
@@ -36,15 +37,37 @@ def main(arguments: list[str]) -> None:
     add("--max-length", type=cli.positive, metavar="N", help="WordPieces read (default: as saved)")
     add("--shard-size", type=cli.positive, default=2000, metavar="N", help="documents per file")
     add("--batch-tokens", type=cli.positive, default=2048, metavar="N", help="tokens per batch")
-    add("--device", default="cpu", help="torch device")
+    add("--device", default="cpu", help="torch device; cuda with --processes takes all GPUs")
+    add("--processes", type=cli.positive, default=1, metavar="N", help="workers on this machine")
+    add("--shard-id", type=int, metavar="I", help="encode only every N-th shard, from I = 0 on")
+    add("--shard-num", type=cli.positive, metavar="N", help="of so many runs, see --merge")
+    add("--merge", action="store_true", help="join the runs of all --shard-id into one output")
+    add(
+        "--max-errors",
+        type=cli.whole_number(0, 10**9),
+        default=0,
+        metavar="N",
+        help="leave out up to N bad documents and list them in OUTPUT.errors.txt",
+    )
+    add(
+        "--progress",
+        choices=("bar", "json"),
+        default="bar",
+        help="a bar on terminals, or JSON lines on stderr",
+    )
     add("--components", action="store_true", help="keep the two encoders' vectors too, for sweep")
     add("--overwrite", action="store_true", help="replace an existing output")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: list[str]) -> None:
+    options = _parser().parse_args(arguments)
     cli.log_to_stderr(options.verbose)
 
     # After parsing: torch and transformers take seconds to import.
     from spade_pyserini.corpora import open_corpus, prepared
-    from spade_pyserini.encode import encode_corpus
+    from spade_pyserini.encode import encode_corpus, merge_parts
+    from spade_pyserini.encode.part import Part
     from spade_pyserini.models import SpadeModel
     from spade_pyserini.models.spade import DEFAULT
 
@@ -55,6 +78,13 @@ def main(arguments: list[str]) -> None:
         options.expansions_per_doc,
     )
     name = options.model or DEFAULT
+    model_name = file_name(Path(name).name)
+    output = options.output or Path("encode", f"{corpus.name}.{model_name}")
+    part = Part.of_flags(options.shard_id, options.shard_num)
+    if options.merge:
+        merge_parts(output)
+        print(output)
+        return
     model = SpadeModel.from_pretrained(name)
     changes = {key: getattr(options, key) for key in ("alpha", "k", "max_length")}
     model.reconfigure(**{key: value for key, value in changes.items() if value is not None})
@@ -67,8 +97,6 @@ def main(arguments: list[str]) -> None:
         raise UsageError(f"the device {options.device!r} cannot be used: {reason}") from None
     if not model.config.trained:
         logger.warning("the heads of %s are untrained: its ranking means nothing yet", name)
-    model_name = file_name(Path(name).name)
-    output = options.output or Path("encode", f"{corpus.name}.{model_name}")
     encode_corpus(
         corpus,
         model,
@@ -78,6 +106,10 @@ def main(arguments: list[str]) -> None:
         batch_tokens=options.batch_tokens,
         overwrite=options.overwrite,
         components=options.components,
+        processes=options.processes,
+        part=part,
+        max_errors=options.max_errors,
+        progress=options.progress,
     )
     print(output)
 

@@ -1,25 +1,29 @@
-"""Encode a corpus into shards of a fixed number of documents, one after the other.
+"""Encode a corpus into shards of a fixed number of documents.
 
-A shard is read, encoded and moved into place before the next begins; the manifest then knows
-it. A killed run therefore loses at most one shard, and the same call goes on where it stopped.
-Batches are made inside a shard, so a shard's bytes do not depend on where the run started.
+A shard is written under a temporary name and moved into place; then the manifest knows it. A killed
+run therefore loses no more than the shards that its workers had in hand, and the same call goes on
+where it stopped. Batches are made inside a shard, so a shard's bytes do not depend on where the
+run started, nor on who encodes it.
 """
 
 from __future__ import annotations
 
 import itertools
 import logging
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tqdm import tqdm
-
-from spade_pyserini.components import remove_components
+from spade_pyserini.components import record, remove_components
 from spade_pyserini.corpora import Corpus
-from spade_pyserini.encode.output import found_manifest, intact, refuse_other_documents, start
-from spade_pyserini.encode.shard import BATCH_TOKENS, ShardEncoder, calibrated_scale, input_digest
-from spade_pyserini.errors import InputError
-from spade_pyserini.files import lock, remove
+from spade_pyserini.encode.output import found_manifest, refuse_other_documents, start
+from spade_pyserini.encode.part import WHOLE, Part
+from spade_pyserini.encode.progress import Progress
+from spade_pyserini.encode.shard import BATCH_TOKENS, calibrated_scale
+from spade_pyserini.encode.worker import Job, Result, Worker
+from spade_pyserini.errors import InputError, UsageError
+from spade_pyserini.files import atomic_write, beside, lock, remove
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.vectors import Shard, VectorManifest, VectorSettings, manifest_path
 
@@ -38,18 +42,25 @@ def encode_corpus(
     batch_tokens: int = BATCH_TOKENS,
     overwrite: bool = False,
     components: bool = False,
+    processes: int = 1,
+    part: Part = WHOLE,
+    max_errors: int = 0,
+    progress: str = "bar",
 ) -> VectorManifest:
     """Write the vectors of ``corpus`` to the folder ``output``; return their manifest.
 
     With ``components`` the two encoders' vectors are kept beside it, see
-    `spade_pyserini.components`; shards that lack them are encoded again.
+    `spade_pyserini.components`; shards that lack them are encoded again. Up to ``max_errors`` bad
+    documents are left out, and listed in ``OUTPUT.errors.txt``.
 
     An output that the same call left unfinished is completed, a finished one is left alone, and
     one with other settings is refused unless ``overwrite``.
     """
     folder = Path(output)
-    with lock(folder):
-        found = found_manifest(folder, overwrite)
+    if part != WHOLE and components:
+        raise UsageError("components are kept by one run for all shards; leave --shard-id out")
+    with lock(part.locked(folder)):
+        found = found_manifest(folder, overwrite, part)
         settings = _settings(
             corpus,
             model,
@@ -58,32 +69,56 @@ def encode_corpus(
             shard_size=shard_size,
             batch_tokens=batch_tokens,
         )
-        manifest = start(folder, settings, model, found, overwrite)
-        encoder = ShardEncoder(model, settings, components)
-        known = manifest.shards
-        shards: list[Shard] = []
-        documents = iter(corpus)
-        with tqdm(desc="encoding", unit=" documents", disable=None) as bar:
-            while batch := list(itertools.islice(documents, shard_size)):
-                number, digest = len(shards), input_digest(batch)
-                old = known[number] if number < len(known) else None
-                if old and intact(folder, old, digest, overwrite, components):
-                    shards.append(old)
-                    bar.update(len(batch))
+        manifest = start(folder, settings, model, found, overwrite, part)
+        known = {shard.number: shard for shard in manifest.shards}
+        job = Job(corpus, model, folder, settings, known, overwrite, components, max_errors)
+        shards, errors = dict(known), set[str]()
+        done: set[int] = set()
+        with Progress(progress) as bar:
+            _count(corpus, bar)
+            for result in _results(job, part, processes, bar):
+                done.add(result.number)
+                errors.update(result.errors)
+                if not result.fresh:
+                    bar.skip(result.shard.documents, result.shard.terms)
                     continue
-                shards.append(encoder.write(folder, number, batch, digest, bar))
-                # With the shards that an earlier run finished after this one.
-                replace(manifest, shards=shards + known[len(shards) :]).save(folder)
-        if not shards:
+                if result.components:
+                    record(folder, result.shard, result.components)
+                shards[result.number] = result.shard
+                _with(manifest, shards).save(folder, part.manifest)
+        if not done and part == WHOLE:
             raise InputError("the corpus is empty", corpus.source)
-        for shard in known[len(shards) :]:
-            refuse_other_documents(folder / shard.file, overwrite)
-            remove(folder / shard.file)
-            remove_components(folder, [shard.file])
-        manifest = replace(manifest, shards=shards, complete=True)
-        manifest.save(folder)
+        for number in sorted(set(shards) - done):
+            refuse_other_documents(folder / shards[number].file, overwrite)
+            remove(folder / shards[number].file)
+            remove_components(folder, [shards.pop(number).file])
+        manifest = replace(_with(manifest, shards), complete=True)
+        manifest.save(folder, part.manifest)
         _report(manifest, folder)
+        _report_errors(sorted(errors), folder)
         return manifest
+
+
+def _results(job: Job, part: Part, processes: int, progress: Progress) -> Iterator[Result]:
+    if processes == 1:
+        numbers = map(part.shard, itertools.count())
+        return Worker(job, progress).run(numbers)
+    from spade_pyserini.encode.processes import run_processes
+
+    return run_processes(job, part, processes, progress)
+
+
+def _with(manifest: VectorManifest, shards: dict[int, Shard]) -> VectorManifest:
+    return replace(manifest, shards=[shards[number] for number in sorted(shards)])
+
+
+def _count(corpus: Corpus, progress: Progress) -> None:
+    """Find out how many documents there are while the first are being encoded."""
+
+    def count() -> None:
+        progress.expect(corpus.count())
+
+    threading.Thread(target=count, daemon=True).start()
 
 
 def _settings(
@@ -143,3 +178,13 @@ def _report(manifest: VectorManifest, folder: Path) -> None:
     clipped = sum(shard.clipped for shard in manifest.shards)
     if clipped:
         logger.info("%d impacts were above the largest value and cut off there", clipped)
+
+
+def _report_errors(errors: list[str], folder: Path) -> None:
+    path = beside(folder, "errors.txt")
+    if not errors:
+        remove(path)
+        return
+    with atomic_write(path) as stream:
+        stream.write("".join(f"{error}\n" for error in errors).encode())
+    logger.warning("%d bad documents were left out: %s (see %s)", len(errors), errors[0], path)

@@ -6,8 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from spade_pyserini.components import are_whole, remove_components
+from spade_pyserini.encode.part import WHOLE, Part
 from spade_pyserini.errors import ArtifactError, OutputExistsError, SpadeError, differences
-from spade_pyserini.files import remove, sha256
+from spade_pyserini.files import beside, remove, sha256
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.vectors import (
     Shard,
@@ -15,20 +16,24 @@ from spade_pyserini.vectors import (
     VectorSettings,
     is_shard_name,
     manifest_path,
+    shard_number,
     tokenizer_path,
 )
 
 
-def found_manifest(folder: Path, overwrite: bool) -> VectorManifest | None:
+def found_manifest(folder: Path, overwrite: bool, part: Part) -> VectorManifest | None:
     """What an earlier run left to go on with.
 
     With ``overwrite`` that is an unfinished encoding only: a finished one, or a damaged manifest,
     is to be replaced.
     """
-    if not manifest_path(folder).exists():
+    if part != WHOLE and manifest_path(folder).exists():
+        message = f"{folder} is the whole of an encoding already"
+        raise OutputExistsError(f"{message}; choose another --output, or leave --shard-id out")
+    if not beside(folder, part.manifest).exists():
         return None
     try:
-        found = VectorManifest.load(folder)
+        found = VectorManifest.load(folder, part.manifest)
     except SpadeError:
         if overwrite:
             return None
@@ -42,6 +47,7 @@ def start(
     model: SpadeModel,
     found: VectorManifest | None,
     overwrite: bool,
+    part: Part,
 ) -> VectorManifest:
     """The manifest to go on with: the one that is there, or a new one."""
     if found and found.settings == settings:
@@ -53,28 +59,30 @@ def start(
             "choose another --output, or pass --overwrite"
         )
     else:
-        _clear(folder, overwrite)
+        _clear(folder, overwrite, part)
         manifest = VectorManifest(settings, model.config.trained)
     folder.mkdir(parents=True, exist_ok=True)
     # Before the manifest: a folder with a manifest has its tokenizer.
     model.wordpieces.save(tokenizer_path(folder))
-    manifest.save(folder)
+    manifest.save(folder, part.manifest)
     return manifest
 
 
-def _clear(folder: Path, overwrite: bool) -> None:
+def _clear(folder: Path, overwrite: bool, part: Part) -> None:
     """Make room, but never remove what is not vectors of ours."""
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     if strange := [name for name in names if not is_shard_name(name)]:
         message = f"{folder} holds {strange[0]}, which is not of our making"
         raise OutputExistsError(f"{message}; choose another --output")
+    names = [name for name in names if part.has(shard_number(name))]
     if names and not overwrite:
         message = f"{folder} exists already and has no manifest of ours"
         raise OutputExistsError(f"{message}; choose another --output, or pass --overwrite")
     for name in names:
         remove(folder / name)
-    remove(manifest_path(folder))
-    remove_components(folder)
+    remove(beside(folder, part.manifest))
+    if part == WHOLE:
+        remove_components(folder)
 
 
 def intact(folder: Path, shard: Shard, digest: str, overwrite: bool, components: bool) -> bool:

@@ -1,24 +1,47 @@
-"""Documents to vectors to one finished shard."""
+"""One shard, from documents to a finished file, in three steps that can overlap with other shards'.
+
+prepare     documents to WordPieces               the tokenizer's own threads
+encode      WordPieces to sparse vectors          the model, on whatever device
+finish      vectors to a file in its place        packing, and waiting for the disk
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Never, TypeVar
+from typing import NamedTuple, TypeVar
 
 from torch import Tensor
-from tqdm import tqdm
 
-from spade_pyserini.components import ComponentVector, record, write_components
+from spade_pyserini.components import ComponentVector, write_components
 from spade_pyserini.models import SpadeModel
-from spade_pyserini.models.quantize import calibrate, largest_impact
+from spade_pyserini.models.quantize import calibrate, largest_impact, quantize
+from spade_pyserini.models.spade import SparseVector, sparse
 from spade_pyserini.records import Document, ImpactVector
 from spade_pyserini.vectors import Shard, VectorSettings, shard_name, write_shard
 
 T = TypeVar("T")
-Weights = list[dict[str, float]]
 BATCH_TOKENS = 2048
+
+
+class Prepared(NamedTuple):
+    """The documents of a shard as WordPieces; ``digest`` is that of the documents."""
+
+    number: int
+    docids: list[str]
+    ids: list[list[int]]
+    digest: str
+
+
+class Encoded(NamedTuple):
+    """Their impacts, and where components are kept, both encoders' weights. In their order."""
+
+    prepared: Prepared
+    impacts: list[SparseVector]
+    weighting: list[SparseVector]
+    expansion: list[SparseVector]
+    clipped: int
 
 
 class ShardEncoder:
@@ -29,39 +52,41 @@ class ShardEncoder:
     ) -> None:
         self.model, self.settings, self.components = model, settings, components
 
-    def write(
-        self, folder: Path, number: int, documents: list[Document], digest: str, bar: tqdm[Never]
-    ) -> Shard:
-        impacts, parts, cut_off = self._encode([document.contents for document in documents], bar)
-        docids = [document.docid for document in documents]
-        vectors = list(map(ImpactVector, docids, impacts))
-        if not self.components:
-            return finish_shard(folder, number, vectors, cut_off, digest)
-        checksum = write_components(folder, number, map(ComponentVector, docids, *parts))
-        shard = finish_shard(folder, number, vectors, cut_off, digest)
-        record(folder, shard, checksum)
-        return shard
+    def prepare(self, number: int, documents: list[Document], digest: str) -> Prepared:
+        texts = [document.contents for document in documents]
+        ids = self.model.wordpieces.document_ids(texts, self.settings.max_length)
+        return Prepared(number, [document.docid for document in documents], ids, digest)
 
-    def _encode(
-        self, texts: list[str], bar: tqdm[Never]
-    ) -> tuple[list[dict[str, int]], tuple[Weights, Weights], int]:
-        """Impacts, weights of the weighting and of the expansion encoder, impacts cut off."""
+    def encode(self, prepared: Prepared, progress: Callable[[int, int], None]) -> Encoded:
+        """``progress`` is told the documents and terms of each batch."""
         settings, model = self.settings, self.model
-        ids = model.wordpieces.document_ids(texts, settings.max_length)
-        impacts: list[dict[str, int]] = [{} for _ in texts]
-        own: Weights = [{} for _ in texts]
-        added: Weights = [{} for _ in texts]
+        impacts, weighting, expansion = ([NOTHING] * len(prepared.ids) for _ in range(3))
         cut_off = 0
-        for batch, places in batches(ids, settings.batch_tokens):
-            weighting, expansion = model.components(batch)
-            weights = model.aggregate(weighting, expansion)
+        for batch, places in batches(prepared.ids, settings.batch_tokens):
+            own, added = model.components(batch)
+            weights = model.aggregate(own, added)
             cut_off += clipped(weights, settings.scale, settings.bits)
-            _put(impacts, places, model.impacts(weights, settings.scale))
+            found = sparse(quantize(weights, settings.scale, settings.bits))
+            _put(impacts, places, found)
             if self.components:
-                _put(own, places, model.by_term(weighting))
-                _put(added, places, model.by_term(expansion))
-            bar.update(len(batch))
-        return impacts, (own, added), cut_off
+                _put(weighting, places, sparse(own))
+                _put(expansion, places, sparse(added))
+            progress(len(batch), sum(len(vector.terms) for vector in found))
+        return Encoded(prepared, impacts, weighting, expansion, cut_off)
+
+    def finish(self, folder: Path, encoded: Encoded) -> tuple[Shard, str | None]:
+        """Write a shard; returns it and the checksum of its components, which are written first."""
+        number, docids, _, digest = encoded.prepared
+        named = self.model.named
+        checksum = None
+        if self.components:
+            parts = (map(named, vectors) for vectors in (encoded.weighting, encoded.expansion))
+            checksum = write_components(folder, number, map(ComponentVector, docids, *parts))
+        vectors = list(map(ImpactVector, docids, map(named, encoded.impacts)))
+        return finish_shard(folder, number, vectors, encoded.clipped, digest), checksum
+
+
+NOTHING = SparseVector(Tensor(), Tensor())
 
 
 def _put(vectors: list[T], places: list[int], found: list[T]) -> None:

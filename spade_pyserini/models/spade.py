@@ -6,7 +6,7 @@ import hashlib
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
@@ -274,13 +274,13 @@ class SpadeModel(nn.Module):
 
     def by_term(self, vectors: Tensor) -> list[dict[str, Any]]:
         """Vectors [batch, |V|] by WordPiece, in the order of the vocabulary, zeros left out."""
+        return [self.named(vector) for vector in sparse(vectors)]
+
+    def named(self, vector: SparseVector) -> dict[str, Any]:
+        """By WordPiece instead of its number."""
         terms = self.wordpieces.terms
-        found: list[dict[str, Any]] = []
-        for row in vectors.cpu():
-            indices = row.nonzero().squeeze(1)
-            pairs = zip(indices.tolist(), row[indices].tolist(), strict=True)
-            found.append({terms[index]: value for index, value in pairs})
-        return found
+        numbers, values = vector.terms.tolist(), vector.values.tolist()
+        return {terms[number]: value for number, value in zip(numbers, values, strict=True)}
 
     def encode(self, texts: list[str], batch_size: int = 32) -> list[dict[str, int]]:
         """Impact vectors of texts. An uncalibrated model takes its scale from these texts."""
@@ -337,6 +337,21 @@ def _base(config: SpadeConfig, folder: Path) -> PreTrainedModel:
         message = f"its adapters were trained on another {config.base!r} than the one here"
         raise ArtifactError(f"{folder}: {message}; the weights differ")
     return transformer
+
+
+class SparseVector(NamedTuple):
+    """The numbers of the terms that are not zero, ascending, and their values."""
+
+    terms: Tensor
+    values: Tensor
+
+
+def sparse(vectors: Tensor) -> list[SparseVector]:
+    """Vectors [batch, |V|] one by one, without their zeros, in the CPU's memory."""
+    rows, terms = vectors.nonzero(as_tuple=True)
+    values = vectors[rows, terms].cpu()
+    sizes = torch.bincount(rows, minlength=len(vectors)).tolist()
+    return list(map(SparseVector, terms.cpu().split(sizes), values.split(sizes)))
 
 
 def padded(batch: list[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:

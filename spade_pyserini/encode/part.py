@@ -1,0 +1,116 @@
+"""One of several runs, on as many machines, that encode a corpus together: every n-th shard.
+
+    python -m spade_pyserini.encode --corpus msmarco --shard-id 0 --shard-num 2     # one machine
+    python -m spade_pyserini.encode --corpus msmarco --shard-id 1 --shard-num 2     # another one
+    python -m spade_pyserini.encode --corpus msmarco --merge                        # then
+
+All write into one folder on shared storage. Each has a manifest of its own beside it, until they
+are joined.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from spade_pyserini.errors import ArtifactError, UsageError
+from spade_pyserini.files import lock, remove
+from spade_pyserini.vectors import MANIFEST, Shard, VectorManifest, shard_name, verify
+
+
+class Part(NamedTuple):
+    """The shards ``number``, ``number + of``, ``number + 2 * of``, ..."""
+
+    number: int = 0
+    of: int = 1
+
+    @classmethod
+    def of_flags(cls, shard_id: int | None, shard_num: int | None) -> Part:
+        """``--shard-id`` and ``--shard-num``; the whole without them."""
+        if (shard_id is None) != (shard_num is None):
+            raise UsageError("--shard-id I goes with --shard-num N")
+        if shard_id is None or shard_num is None:
+            return WHOLE
+        if not 0 <= shard_id < shard_num:
+            raise UsageError(f"--shard-id is from 0 to {shard_num - 1}, not {shard_id}")
+        return cls(shard_id, shard_num)
+
+    @property
+    def manifest(self) -> str:
+        """The end of the name of its manifest."""
+        return MANIFEST if self == WHOLE else f"part-{self.number}-of-{self.of}.{MANIFEST}"
+
+    def shard(self, place: int) -> int:
+        """The number of its shard at ``place``."""
+        return self.number + place * self.of
+
+    def has(self, shard: int) -> bool:
+        return shard % self.of == self.number
+
+    def locked(self, folder: Path) -> Path:
+        """What is locked while it is written."""
+        return folder if self == WHOLE else folder.with_name(f"{folder.name}.part-{self.number}")
+
+
+WHOLE = Part()
+
+
+def merge_parts(output: str | Path) -> VectorManifest:
+    """Join the manifests of all parts of a folder into one, after checking every file."""
+    folder = Path(output)
+    with lock(folder):
+        parts = _parts(folder)
+        if not parts:
+            if (folder.with_name(f"{folder.name}.{MANIFEST}")).exists():
+                return verify(folder)
+            raise ArtifactError(f"{folder} has no parts to merge; encode with --shard-id first")
+        manifests = {part: VectorManifest.load(folder, part.manifest) for part in parts}
+        first = next(iter(manifests.values()))
+        _check(folder, manifests, first)
+        shards = [shard for manifest in manifests.values() for shard in manifest.shards]
+        shards.sort(key=lambda shard: shard.number)
+        _check_numbers(folder, shards, first.settings.shard_size)
+        replace(first, shards=shards, complete=True).save(folder)
+        try:
+            whole = verify(folder)
+        except ArtifactError:
+            remove(folder.with_name(f"{folder.name}.{MANIFEST}"))
+            raise
+        for part in parts:
+            remove(folder.with_name(f"{folder.name}.{part.manifest}"))
+    return whole
+
+
+def _parts(folder: Path) -> list[Part]:
+    pattern = re.compile(rf"{re.escape(folder.name)}\.part-(\d+)-of-(\d+)\.{re.escape(MANIFEST)}")
+    names = sorted(path.name for path in folder.parent.iterdir())
+    found = (pattern.fullmatch(name) for name in names)
+    return sorted(Part(int(match[1]), int(match[2])) for match in found if match)
+
+
+def _check(folder: Path, manifests: dict[Part, VectorManifest], first: VectorManifest) -> None:
+    numbers = {part.of for part in manifests}
+    if len(numbers) > 1:
+        shown = " and ".join(map(str, sorted(numbers)))
+        raise ArtifactError(f"{folder}: its parts are of {shown}; encode with one --shard-num")
+    (number,) = numbers
+    if missing := sorted(set(range(number)) - {part.number for part in manifests}):
+        raise ArtifactError(f"{folder}: --shard-id {missing[0]} of {number} is missing; encode it")
+    for part, manifest in manifests.items():
+        if not manifest.complete:
+            message = f"{folder}: --shard-id {part.number} of {number} is not finished"
+            raise ArtifactError(f"{message}; run its encode command again")
+        if manifest.settings != first.settings:
+            message = f"{folder}: --shard-id {part.number} was encoded with other settings"
+            raise ArtifactError(f"{message} than the others; encode it again with --overwrite")
+
+
+def _check_numbers(folder: Path, shards: list[Shard], size: int) -> None:
+    """All machines must have seen the same corpus: no shard missing, only the last one short."""
+    for number, shard in enumerate(shards):
+        short = shard.documents != size and number < len(shards) - 1
+        if shard.file != shard_name(number) or short:
+            message = f"{folder}: the parts do not fit together at {shard_name(number)}"
+            raise ArtifactError(f"{message}; was the corpus the same on all machines?")

@@ -1,0 +1,137 @@
+"""A worker: takes numbers of shards, reads their documents, encodes them, writes them.
+
+Every worker reads the corpus by itself, so nobody has to hand documents around: on one machine or
+on many, all that is handed out is a number. While a shard is in the model, the next one is read
+and tokenized, and the last one is packed and written.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from spade_pyserini.corpora import Corpus
+from spade_pyserini.corpora.checks import Tolerance
+from spade_pyserini.encode.output import intact
+from spade_pyserini.encode.shard import Encoded, Prepared, ShardEncoder, input_digest
+from spade_pyserini.models import SpadeModel
+from spade_pyserini.records import Document
+from spade_pyserini.vectors import Shard, VectorSettings
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all workers of an encoding have in common. ``known`` are shards of an earlier run."""
+
+    corpus: Corpus
+    model: SpadeModel
+    folder: Path
+    settings: VectorSettings
+    known: dict[int, Shard]
+    overwrite: bool = False
+    components: bool = False
+    max_errors: int = 0
+
+
+class Result(NamedTuple):
+    """A finished shard, made now (``fresh``) or found as an earlier run left it.
+
+    components: the checksum of its components, if they were written. errors: the bad documents
+    that were met on the way to its end, from the start of the corpus.
+    """
+
+    number: int
+    shard: Shard
+    fresh: bool
+    components: str | None
+    errors: list[str]
+
+
+class Worker:
+    """``progress`` is told of documents and terms as they are encoded."""
+
+    def __init__(self, job: Job, progress: Callable[[int, int], None]) -> None:
+        self.job, self.progress = job, progress
+        self.reader = ShardReader(job.corpus, job.settings.shard_size, job.max_errors)
+        self.encoder = ShardEncoder(job.model, job.settings, job.components)
+
+    def run(self, numbers: Iterable[int]) -> Iterator[Result]:
+        """The shards of these numbers, up to the first one that the corpus is too short for.
+
+        Where something fails, the shard that is being written comes out before the error does.
+        """
+        wanted = iter(numbers)
+        unwritten: deque[Future[Result]] = deque()
+        with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(1) as writing:
+            try:
+                coming = _submit(reading, self._read, next(wanted, None))
+                while coming is not None:
+                    found, errors = coming.result()
+                    if found is None:
+                        break
+                    coming = _submit(reading, self._read, next(wanted, None))
+                    if isinstance(found, Prepared):
+                        encoded = self.encoder.encode(found, self.progress)
+                        unwritten.append(writing.submit(self._finish, encoded, errors))
+                    else:
+                        kept = Result(found.number, found, False, None, errors)
+                        unwritten.append(writing.submit(lambda result: result, kept))
+                    if len(unwritten) > 1:
+                        yield unwritten.popleft().result()
+            except (Exception, KeyboardInterrupt):
+                while unwritten:
+                    yield unwritten.popleft().result()
+                raise
+            while unwritten:
+                yield unwritten.popleft().result()
+
+    def _read(self, number: int) -> tuple[Prepared | Shard | None, list[str]]:
+        """A shard to encode, or one that is there already; None after the end of the corpus."""
+        job = self.job
+        documents, errors = self.reader.read(number)
+        if not documents:
+            return None, errors
+        digest = input_digest(documents)
+        old = job.known.get(number)
+        if old and intact(job.folder, old, digest, job.overwrite, job.components):
+            return old, errors
+        return self.encoder.prepare(number, documents, digest), errors
+
+    def _finish(self, encoded: Encoded, errors: list[str]) -> Result:
+        shard, components = self.encoder.finish(self.job.folder, encoded)
+        return Result(shard.number, shard, True, components, errors)
+
+
+def _submit(
+    pool: ThreadPoolExecutor,
+    read: Callable[[int], tuple[Prepared | Shard | None, list[str]]],
+    number: int | None,
+) -> Future[tuple[Prepared | Shard | None, list[str]]] | None:
+    return None if number is None else pool.submit(read, number)
+
+
+class ShardReader:
+    """The documents of any shard. Going forward reads on, going back begins again."""
+
+    def __init__(self, corpus: Corpus, size: int, max_errors: int) -> None:
+        self.corpus, self.size, self.max_errors = corpus, size, max_errors
+        self._begin()
+
+    def _begin(self) -> None:
+        self._next = 0
+        self._tolerance = Tolerance(self.max_errors)
+        self._documents = self.corpus.documents(self._tolerance)
+
+    def read(self, number: int) -> tuple[list[Document], list[str]]:
+        """Nothing after the end; and what was wrong with documents up to here."""
+        if number < self._next:
+            self._begin()
+        skipped = (number - self._next) * self.size
+        documents = list(itertools.islice(self._documents, skipped, skipped + self.size))
+        self._next = number + 1
+        return documents, [str(error) for error in self._tolerance.errors]

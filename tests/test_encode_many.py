@@ -1,0 +1,307 @@
+"""Encoding by several processes and machines, kills at any moment, bad documents, progress."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from spade_pyserini import SpadeModel, encode_corpus, open_corpus, read_vectors
+from spade_pyserini.corpora.segment import Segmentation, segmented
+from spade_pyserini.encode import Part, merge_parts
+from spade_pyserini.encode.progress import Progress
+from spade_pyserini.encode.worker import ShardReader
+from spade_pyserini.errors import ArtifactError, OutputExistsError, UsageError
+from spade_pyserini.vectors import VectorManifest, verify
+from tests.commands import Commands
+from tests.conftest import write_corpus
+from tests.test_encode import shards
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path / "many", 95)
+
+
+def test_two_processes_write_the_same_bytes(
+    many: Path, tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    corpus = open_corpus(str(many))
+    one = encode_corpus(corpus, tiny_model, tmp_path / "one", shard_size=10)
+    two = encode_corpus(corpus, tiny_model, tmp_path / "two", shard_size=10, processes=2)
+    assert one == two
+    assert shards(tmp_path / "one") == shards(tmp_path / "two")
+    (tmp_path / "two" / "docs0003.jsonl.gz").unlink()
+    assert encode_corpus(corpus, tiny_model, tmp_path / "two", shard_size=10, processes=2) == one
+    assert shards(tmp_path / "one") == shards(tmp_path / "two")
+
+
+def test_machines_side_by_side(
+    many: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    model = ("--model", tiny_model_folder)
+    common = ("--corpus", many, *model, "--shard-size", 10)
+    assert run("encode", *common, "--output", tmp_path / "whole").code == 0
+    parts = (*common, "--output", tmp_path / "x", "--shard-num", 3)
+    assert run("encode", *parts, "--shard-id", 2).code == 0
+    merge = ("--corpus", many, *model, "--output", tmp_path / "x", "--merge")
+    result = run("encode", *merge)
+    assert result.code == 1 and "--shard-id 0 of 3 is missing" in result.err
+    for number in (0, 1):
+        assert run("encode", *parts, "--shard-id", number).code == 0
+    assert not (tmp_path / "x.manifest.json").exists()
+    result = run("encode", *merge)
+    assert result.code == 0, result.err
+    assert verify(tmp_path / "x") == verify(tmp_path / "whole")
+    assert shards(tmp_path / "x") == shards(tmp_path / "whole")
+    assert not list(tmp_path.glob("x.part-*"))
+    assert run("encode", *merge).code == 0  # again: nothing to do
+    result = run("encode", *parts, "--shard-id", 1)
+    assert result.code == 1 and "the whole of an encoding already" in result.err
+
+
+def test_parts_that_do_not_fit_are_not_merged(tiny_model: SpadeModel, tmp_path: Path) -> None:
+    long = open_corpus("c", write_corpus(tmp_path / "long", 40))
+    short = open_corpus("c", write_corpus(tmp_path / "short", 15))
+    folder = tmp_path / "x"
+
+    def encode(part: Part, corpus: object = long, **changes: object) -> None:
+        encode_corpus(corpus, tiny_model, folder, part=part, shard_size=10, **changes)  # type: ignore[arg-type]
+
+    with pytest.raises(ArtifactError, match="no parts to merge"):
+        merge_parts(folder)
+    encode(Part(0, 2))
+    encode(Part(1, 2), short)
+    with pytest.raises(ArtifactError, match=r"do not fit together at docs0001.* same on all"):
+        merge_parts(folder)
+    encode(Part(1, 2), overwrite=True)
+    manifest = VectorManifest.load(folder, Part(0, 2).manifest)
+    tiny_model.reconfigure(alpha=0.9)
+    try:
+        encode(Part(0, 2), overwrite=True)
+        with pytest.raises(ArtifactError, match="--shard-id 1 was encoded with other settings"):
+            merge_parts(folder)
+    finally:
+        tiny_model.reconfigure(alpha=0.5)
+    encode(Part(0, 2), overwrite=True)
+    assert VectorManifest.load(folder, Part(0, 2).manifest) == manifest
+    encode(Part(2, 3), overwrite=True)
+    with pytest.raises(ArtifactError, match="its parts are of 2 and 3"):
+        merge_parts(folder)
+    (tmp_path / "x.part-2-of-3.manifest.json").unlink()
+    damaged = folder / "docs0003.jsonl.gz"
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:-1])
+    with pytest.raises(ArtifactError, match="truncated or changed"):
+        merge_parts(folder)
+    damaged.write_bytes(whole)
+    assert merge_parts(folder).documents == 40
+
+
+def test_parts_keep_out_of_each_others_way(tiny_model: SpadeModel, tmp_path: Path) -> None:
+    corpus = open_corpus("c", write_corpus(tmp_path / "c", 40))
+    for number in (0, 1):
+        encode_corpus(corpus, tiny_model, tmp_path / "x", part=Part(number, 2), shard_size=10)
+    (tmp_path / "x.part-1-of-2.manifest.json").unlink()
+    with pytest.raises(OutputExistsError, match="no manifest of ours"):
+        encode_corpus(corpus, tiny_model, tmp_path / "x", part=Part(1, 2), shard_size=10)
+    again = {"part": Part(1, 2), "shard_size": 10, "overwrite": True}
+    encode_corpus(corpus, tiny_model, tmp_path / "x", **again)  # type: ignore[arg-type]
+    assert merge_parts(tmp_path / "x").documents == 40
+    with pytest.raises(UsageError, match="leave --shard-id out"):
+        encode_corpus(corpus, tiny_model, tmp_path / "y", part=Part(0, 2), components=True)
+
+
+@pytest.mark.parametrize(
+    "flags", [("--shard-id", 0), ("--shard-num", 2), ("--shard-id", 2, "--shard-num", 2)]
+)
+def test_half_a_part_is_a_wrong_call(
+    many: Path, tmp_path: Path, run: Commands, flags: tuple[object, ...]
+) -> None:
+    result = run("encode", "--corpus", many, "--output", tmp_path / "x", *flags)
+    assert result.code == 2
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_kills_at_random_moments(
+    tiny_model_folder: Path, tiny_model: SpadeModel, tmp_path: Path, processes: int
+) -> None:
+    corpus = write_corpus(tmp_path / "corpus", 1200)
+    command = [sys.executable, "-m", "spade_pyserini.encode", "--corpus", str(corpus)]
+    command += ["--model", str(tiny_model_folder), "--shard-size", "10"]
+    command += ["--output", str(tmp_path / "killed"), "--processes", str(processes)]
+    manifest = tmp_path / "killed.manifest.json"
+    moments = random.Random(processes)
+    for _ in range(3):
+        done = len(json.loads(manifest.read_text())["shards"]) if manifest.exists() else 0
+        process = subprocess.Popen(command, start_new_session=True)
+        deadline = time.monotonic() + 120
+        while process.poll() is None and time.monotonic() < deadline:
+            now = len(json.loads(manifest.read_text())["shards"]) if manifest.exists() else 0
+            if now > done:  # the model is loaded, shards are coming
+                time.sleep(moments.uniform(0, 0.2))
+                break
+            time.sleep(0.005)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    whole = {"model_name": tiny_model_folder.name, "shard_size": 10}
+    encode_corpus(open_corpus(str(corpus)), tiny_model, tmp_path / "killed", **whole)  # type: ignore[arg-type]
+    encode_corpus(open_corpus(str(corpus)), tiny_model, tmp_path / "whole", **whole)  # type: ignore[arg-type]
+    assert shards(tmp_path / "killed") == shards(tmp_path / "whole")
+    assert verify(tmp_path / "killed") == verify(tmp_path / "whole")
+
+
+def test_a_dead_worker_is_told(tiny_model_folder: Path, tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "corpus", 3000)
+    command = [sys.executable, "-m", "spade_pyserini.encode", "--corpus", str(corpus)]
+    command += ["--model", str(tiny_model_folder), "--shard-size", "10", "--processes", "2"]
+    command += ["--output", str(tmp_path / "x")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    manifest = tmp_path / "x.manifest.json"
+    while not (manifest.exists() and json.loads(manifest.read_text())["shards"]):
+        assert process.poll() is None
+        time.sleep(0.01)
+    workers = subprocess.run(
+        ["pgrep", "-P", str(process.pid), "-f", "spawn_main"],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    os.kill(int(workers.stdout.split()[0]), signal.SIGKILL)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "a worker ended by signal 9" in told and "run the same command again" in told
+    assert "Traceback" not in told
+    assert VectorManifest.load(tmp_path / "x").shards
+
+
+def test_a_bad_document_stops_every_process(
+    many: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    path = many / "corpus.jsonl"
+    lines = path.read_text().splitlines()
+    lines[60] = "{"
+    path.write_text("\n".join(lines))
+    flags = ("--corpus", many, "--model", tiny_model_folder, "--output", tmp_path / "x")
+    result = run("encode", *flags, "--shard-size", 10, "--processes", 2)
+    assert result.code == 1
+    assert f"{path}:61: not valid JSON" in result.err
+    assert not VectorManifest.load(tmp_path / "x").complete
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_bad_documents_are_left_out_and_listed(
+    many: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands, processes: int
+) -> None:
+    path = many / "corpus.jsonl"
+    good = path.read_bytes()
+    lines = good.splitlines()
+    lines[12] = b"{"
+    lines[30] = lines[29]  # the same id twice
+    lines[31] = b'{"_id": "", "text": "no name"}'
+    lines[90] = b'{"_id": "latin", "text": "caf\xe9"}'
+    path.write_bytes(b"\n".join(lines))
+    flags = ("--corpus", many, "--model", tiny_model_folder, "--output", tmp_path / "x")
+    flags = (*flags, "--shard-size", 10, "--processes", processes)
+    result = run("encode", *flags, "--max-errors", 3)
+    assert result.code == 1
+    assert "more than --max-errors 3 bad documents" in result.err and ":91: byte" in result.err
+    result = run("encode", *flags, "--max-errors", 4)
+    assert result.code == 0, result.err
+    assert "4 bad documents were left out" in result.err
+    listed = (tmp_path / "x.errors.txt").read_text().splitlines()
+    assert [line.split(":")[1] for line in sorted(listed)] == ["13", "31", "32", "91"]
+    assert verify(tmp_path / "x").documents == 91
+    assert len({vector.docid for vector in read_vectors(tmp_path / "x")}) == 91
+    path.write_bytes(good)
+    assert run("encode", *flags, "--overwrite").code == 0
+    assert not (tmp_path / "x.errors.txt").exists()
+
+
+def test_a_reader_goes_where_it_is_told(many: Path) -> None:
+    corpus = open_corpus(str(many))
+    documents = list(corpus)
+    reader = ShardReader(corpus, 10, 0)
+    for number in (0, 3, 2, 9, 10, 0):
+        assert reader.read(number) == (documents[number * 10 : (number + 1) * 10], [])
+
+
+def test_a_corpus_travels_to_other_processes(many: Path, tmp_path: Path) -> None:
+    plain = open_corpus(str(many))
+    for corpus in (plain, segmented(plain, Segmentation(3, 2)), open_corpus("pydoc")):
+        copy = pickle.loads(pickle.dumps(corpus))  # noqa: S301
+        assert next(iter(copy)) == next(iter(corpus))
+    assert plain.count() == 95
+    assert segmented(plain, Segmentation(3, 2)).count() is None
+
+
+def test_progress_as_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    stream = io.StringIO()
+    with Progress("json", stream) as progress:
+        progress.expect(100)
+        progress.skip(20, 200)  # of an earlier run
+        now[0] = 5.0
+        progress(10, 150)
+        assert not stream.getvalue()
+        now[0] = 10.0
+        progress(10, 150)
+        progress(10, 150)
+        now[0] = 12.0
+    first, last = map(json.loads, stream.getvalue().splitlines())
+    assert first == {
+        "documents": 40,
+        "documents_per_second": 2.0,
+        "terms_per_document": 12.5,
+        "seconds_left": 30,
+    }
+    assert last["documents"] == 50
+
+
+def test_the_command_tells_json_lines(
+    many: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    flags = ("--corpus", many, "--model", tiny_model_folder, "--output", tmp_path / "x")
+    result = run("encode", *flags, "--progress", "json")
+    told = [json.loads(line) for line in result.err.splitlines() if line.startswith("{")]
+    assert told[-1]["documents"] == 95
+    assert told[-1]["terms_per_document"] > 0
+
+
+def test_ctrl_c_says_how_to_go_on(tiny_model_folder: Path, tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "corpus", 3000)
+    command = [sys.executable, "-m", "spade_pyserini.encode", "--corpus", str(corpus)]
+    command += ["--model", str(tiny_model_folder), "--shard-size", "10"]
+    for processes in ("1", "2"):
+        shutil.rmtree(tmp_path / "x", ignore_errors=True)
+        (tmp_path / "x.manifest.json").unlink(missing_ok=True)
+        process = subprocess.Popen(
+            [*command, "--output", str(tmp_path / "x"), "--processes", processes],
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        manifest = tmp_path / "x.manifest.json"
+        while not (manifest.exists() and json.loads(manifest.read_text())["shards"]):
+            assert process.poll() is None
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert "run the same command again to go on" in told
+        assert "Traceback" not in told
+        found = VectorManifest.load(tmp_path / "x")
+        assert found.shards and not found.complete
