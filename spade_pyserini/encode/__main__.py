@@ -39,6 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--batch-tokens", type=cli.positive, default=2048, metavar="N", help="tokens per batch")
     add("--device", default="cpu", help="torch device; cuda with --processes takes all GPUs")
     add("--processes", type=cli.positive, default=1, metavar="N", help="workers on this machine")
+    add("--ray", metavar="ADDRESS", help="workers of a Ray cluster: its address, auto, or local")
     add("--shard-id", type=int, metavar="I", help="encode only every N-th shard, from I = 0 on")
     add("--shard-num", type=cli.positive, metavar="N", help="of so many runs, see --merge")
     add("--merge", action="store_true", help="join the runs of all --shard-id into one output")
@@ -80,6 +81,8 @@ def main(arguments: list[str]) -> None:
     name = options.model or DEFAULT
     model_name = file_name(Path(name).name)
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")
+    if options.ray and options.processes > 1:
+        raise UsageError("--ray has workers of its own; leave --processes out")
     part = Part.of_flags(options.shard_id, options.shard_num)
     if options.merge:
         merge_parts(output)
@@ -107,6 +110,7 @@ def main(arguments: list[str]) -> None:
         overwrite=options.overwrite,
         components=options.components,
         processes=options.processes,
+        ray=options.ray,
         part=part,
         max_errors=options.max_errors,
         progress=options.progress,

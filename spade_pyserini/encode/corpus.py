@@ -43,6 +43,7 @@ def encode_corpus(
     overwrite: bool = False,
     components: bool = False,
     processes: int = 1,
+    ray: str | None = None,
     part: Part = WHOLE,
     max_errors: int = 0,
     progress: str = "bar",
@@ -76,7 +77,7 @@ def encode_corpus(
         done: set[int] = set()
         with Progress(progress) as bar:
             _count(corpus, bar)
-            for result in _results(job, part, processes, bar):
+            for result in _results(job, part, processes, ray, bar):
                 done.add(result.number)
                 errors.update(result.errors)
                 if not result.fresh:
@@ -99,7 +100,14 @@ def encode_corpus(
         return manifest
 
 
-def _results(job: Job, part: Part, processes: int, progress: Progress) -> Iterator[Result]:
+def _results(
+    job: Job, part: Part, processes: int, ray: str | None, progress: Progress
+) -> Iterator[Result]:
+    """From workers here, in other processes, or on a cluster (``ray``)."""
+    if ray is not None:
+        from spade_pyserini.encode.cluster import run_on_ray
+
+        return run_on_ray(job, part, ray, progress)
     if processes == 1:
         numbers = map(part.shard, itertools.count())
         return Worker(job, progress).run(numbers)

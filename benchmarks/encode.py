@@ -1,0 +1,274 @@
+"""Encoding speed: ours, SparseEncoder's and Pyserini's, and what the machine could do at most.
+
+    python benchmarks/encode.py
+    python benchmarks/encode.py --corpus ../shared/data/msmarco-dl19-20-pool --documents 960
+    python benchmarks/encode.py --memory 10000 100000
+
+All read the same documents with the same backbone (MiniLM) and threads, one after the other, each
+in a process of its own; time begins when the model is loaded and warm, and ends with vectors by
+term. The two peers run one encoder with a masked-LM head over the whole vocabulary, ours runs two.
+Nobody has trained SPLADE on MiniLM, so the peers' head is MiniLM's embeddings with a bias that
+leaves them about as many terms a document as ours has: work and output are like a real model's,
+the terms mean nothing.
+
+Useful FLOP are those of the matrix products for tokens that are no padding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+WARM_UP = 32  # documents
+BATCH = 32  # documents, of the peers
+WANTED_TERMS = 200  # of a document, by the peers
+PEERS = ("spade_pyserini", "SparseEncoder", "pyserini.encode")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--corpus", default="pydoc")
+    add("--model", default="spade-mini", help="ours; on MiniLM")
+    add("--documents", type=int, default=480)
+    add("--max-length", type=int, default=256)
+    add("--threads", type=int, default=2)
+    add("--memory", type=int, nargs="+", metavar="N", help="peak memory for so many documents")
+    add("--role", help=argparse.SUPPRESS)
+    add("--folder", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.role:
+        print(json.dumps(ROLES[options.role](options)))
+        return
+    if options.memory:
+        show_memory(options.memory)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        write_peer(folder, options)
+        peak = role("peak", folder)["gflops"]
+        print(f"{options.documents} documents of {options.corpus}, {options.threads} threads")
+        print(f"fp32 matrix products: {peak:.0f} GFLOP/s at most")
+        print("encoder          documents/s  terms/document  useful GFLOP/s  of the peak  peak GB")
+        for name in PEERS:
+            found = role(name, folder)
+            rate = found["documents"] / found["seconds"]
+            useful = found["gflop"] / found["seconds"]
+            print(
+                f"{name:16} {rate:11.1f} {found['terms']:15.0f} {useful:15.1f} "
+                f"{useful / peak:12.0%} {found['peak']:8.2f}"
+            )
+
+
+def role(name: str, folder: str) -> dict[str, float]:
+    command = [sys.executable, __file__, *sys.argv[1:], "--role", name, "--folder", folder]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def texts(options: argparse.Namespace) -> list[str]:
+    from spade_pyserini import open_corpus
+
+    chosen = itertools.islice(open_corpus(options.corpus), WARM_UP + options.documents)
+    return [document.contents for document in chosen]
+
+
+# Roles: each runs in a process of its own
+
+
+def peak_role(options: argparse.Namespace) -> dict[str, float]:
+    """The best of several shapes, those of the model among them."""
+    import torch
+
+    torch.set_num_threads(options.threads)
+    best = 0.0
+    for rows, inner, columns in ((2048, 384, 1536), (2048, 1536, 384), (2048, 384, 4096)):
+        left, right = torch.rand(rows, inner), torch.rand(inner, columns)
+        out = torch.empty(rows, columns)
+        for _ in range(5):
+            start = time.perf_counter()
+            for _ in range(20):
+                torch.mm(left, right, out=out)
+            seconds = time.perf_counter() - start
+            best = max(best, 20 * 2 * rows * inner * columns / seconds / 1e9)
+    return {"gflops": best}
+
+
+def spade_role(options: argparse.Namespace) -> dict[str, float]:
+    import torch
+
+    from spade_pyserini import SpadeModel
+    from spade_pyserini.encode.shard import BATCH_TOKENS, ShardEncoder
+    from spade_pyserini.records import Document
+    from spade_pyserini.vectors import VectorSettings
+
+    torch.set_num_threads(options.threads)
+    model = SpadeModel.from_pretrained(options.model)
+    model.reconfigure(max_length=options.max_length)
+    config = model.config
+    settings = VectorSettings(
+        *("benchmark", "benchmark", "", "", config.alpha, config.k, config.max_length),
+        *(config.bits, config.scale or 1.0, len(texts(options)), BATCH_TOKENS),
+    )
+    encoder = ShardEncoder(model, settings)
+
+    def encode(some: list[str]) -> list[dict[str, int]]:
+        documents = [Document(str(number), "", text) for number, text in enumerate(some)]
+        prepared = encoder.prepare(0, documents, "")
+        encoded = encoder.encode(prepared, lambda *_: None)
+        return [model.named(vector) for vector in encoded.impacts]
+
+    layers = len(model.weighting.backbone.encoder.layer)
+    shared = len(model._halves[0].first.encoder.layer) if model._halves else 0
+    terms = int((model.kept & model.expansion.expandable).sum())
+    return measure(options, encode, 2 * layers - shared, terms, heads=2)
+
+
+def sparse_encoder_role(options: argparse.Namespace) -> dict[str, float]:
+    import torch
+    from sentence_transformers import SparseEncoder
+
+    torch.set_num_threads(options.threads)
+    model = SparseEncoder(options.folder, device="cpu")
+    model.max_seq_length = options.max_length
+
+    def encode(some: list[str]) -> list[Any]:
+        vectors = model.encode(some, batch_size=BATCH, show_progress_bar=False)
+        return [dict(model.decode(vector)) for vector in vectors]
+
+    return measure(options, encode, 6, 30522)
+
+
+def pyserini_role(options: argparse.Namespace) -> dict[str, float]:
+    import torch
+
+    from spade_pyserini import java
+
+    java.start()  # before pyserini does it in its own way
+    from pyserini.encode import SpladeDocumentEncoder
+
+    torch.set_num_threads(options.threads)
+    model = SpladeDocumentEncoder(options.folder, device="cpu")
+
+    def encode(some: list[str]) -> list[Any]:
+        found = []
+        with torch.no_grad():
+            for start in range(0, len(some), BATCH):
+                part = some[start : start + BATCH]
+                found += model.encode(part, max_length=options.max_length)
+        return found
+
+    return measure(options, encode, 6, 30522)
+
+
+def measure(
+    options: argparse.Namespace,
+    encode: Callable[[list[str]], list[Any]],
+    layers: int,
+    terms: int,
+    heads: int = 1,
+) -> dict[str, float]:
+    some = texts(options)
+    encode(some[:WARM_UP])
+    some = some[WARM_UP:]
+    start = time.perf_counter()
+    vectors = encode(some)
+    seconds = time.perf_counter() - start
+    return {
+        "documents": len(vectors),
+        "seconds": seconds,
+        "terms": sum(map(len, vectors)) / len(vectors),
+        "gflop": gflop(some, options.max_length, layers, terms, heads),
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+    }
+
+
+def gflop(some: list[str], max_length: int, layers: int, terms: int, heads: int) -> float:
+    """MiniLM's matrix products: 384 wide, 1,536 inside, and attention."""
+    from spade_pyserini.models.spade import model_folder
+    from spade_pyserini.wordpiece import WordPieces
+
+    wordpieces = WordPieces.load(model_folder("spade-mini"))
+    total = 0.0
+    for ids in wordpieces.document_ids(some, max_length):
+        layer = 2 * (4 * 384 * 384 + 2 * 384 * 1536) + 4 * 384 * len(ids)
+        total += len(ids) * (layers * layer + heads * 2 * 384 * 384 + 2 * 384 * terms)
+    return total / 1e9
+
+
+def write_peer(folder: str, options: argparse.Namespace) -> None:
+    """MiniLM with a masked-LM head, as a SPLADE model that both peers can load."""
+    import torch
+    from sentence_transformers import SparseEncoder
+    from sentence_transformers.sparse_encoder.modules import MLMTransformer, SpladePooling
+    from transformers import AutoTokenizer, BertForMaskedLM, BertModel
+
+    from spade_pyserini.minilm import minilm_folder
+
+    model = BertForMaskedLM.from_pretrained(minilm_folder())
+    model.bert.load_state_dict(
+        BertModel.from_pretrained(minilm_folder()).state_dict(), strict=False
+    )
+    tokenizer = AutoTokenizer.from_pretrained(minilm_folder())
+    sample = tokenizer(
+        texts(options)[:WARM_UP],
+        padding=True,
+        truncation=True,
+        max_length=options.max_length,
+        return_tensors="pt",
+    )
+    with torch.no_grad():
+        largest = model(**sample).logits.amax(dim=1)
+        cut = largest.topk(WANTED_TERMS, dim=1).values[:, -1].mean()
+        model.cls.predictions.bias -= cut
+    with tempfile.TemporaryDirectory() as plain:
+        model.save_pretrained(plain)
+        tokenizer.save_pretrained(plain)
+        SparseEncoder(modules=[MLMTransformer(plain), SpladePooling("max")]).save(folder)
+
+
+# Memory
+
+
+def show_memory(counts: list[int]) -> None:
+    """Of a whole encoding with the tiny documents that there are many of."""
+    print("documents  peak memory, GB")
+    for count in counts:
+        command = [sys.executable, __file__, "--role", "memory", "--documents", str(count)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        print(f"{count:9} {json.loads(done.stdout.splitlines()[-1])['peak']:16.2f}")
+
+
+def memory_role(options: argparse.Namespace) -> dict[str, float]:
+    from spade_pyserini import SpadeModel, encode_corpus, open_corpus
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        words = [document.title for document in open_corpus("pydoc")]
+        with (folder / "corpus.jsonl").open("w") as stream:
+            for number in range(options.documents):
+                text = f"{words[number % len(words)]} {number}"
+                stream.write(json.dumps({"_id": str(number), "text": text}) + "\n")
+        model = SpadeModel.from_pretrained(options.model)
+        model.reconfigure(max_length=16)
+        encode_corpus(open_corpus(str(folder / "corpus.jsonl")), model, folder / "vectors")
+    return {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}
+
+
+ROLES: dict[str, Callable[[argparse.Namespace], dict[str, float]]] = {
+    "peak": peak_role,
+    "memory": memory_role,
+    **dict(zip(PEERS, (spade_role, sparse_encoder_role, pyserini_role), strict=True)),
+}
+
+if __name__ == "__main__":
+    main()

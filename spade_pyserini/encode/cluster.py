@@ -1,0 +1,134 @@
+"""Workers on a Ray cluster: the driver only hands out numbers of shards.
+
+    python -m spade_pyserini.encode --corpus msmarco --output /shared/msmarco.spade --ray auto
+
+Corpus and output are on storage that all nodes reach by the same name. A GPU is a worker where
+there are GPUs, a core is one elsewhere. The shard of a worker that dies is given to another one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from spade_pyserini.encode.part import Part
+from spade_pyserini.encode.worker import Job, Result, Worker
+from spade_pyserini.errors import NotFoundError, SpadeError
+
+TRIES = 3  # of a shard whose workers die
+AHEAD = 2  # shards that a worker has been given at one time
+
+
+def run_on_ray(
+    job: Job, part: Part, address: str, progress: Callable[[int, int], None]
+) -> Iterator[Result]:
+    """All shards of ``part``, as they are finished. ``address`` as in ``ray.init``, or local."""
+    ray = _ray()
+    started = not ray.is_initialized()
+    if started:
+        try:
+            ray.init(address=None if address == "local" else address, log_to_driver=False)
+        except (ConnectionError, ValueError) as error:
+            raise NotFoundError(f"no Ray cluster at {address!r}: {error}") from None
+    try:
+        for result in _Driver(ray, job, part).run():
+            if result.fresh:
+                progress(result.shard.documents, result.shard.terms)
+            yield result
+    finally:
+        if started:
+            ray.shutdown()
+
+
+class _Driver:
+    def __init__(self, ray: Any, job: Job, part: Part) -> None:
+        self.ray, self.part = ray, part
+        self.gpus = int(ray.cluster_resources().get("GPU", 0))
+        model = job.model.cpu()
+        self.job = ray.put(replace(job, model=model, folder=job.folder.resolve()))
+        self.again: deque[int] = deque()
+        self.place = 0
+        self.ended = False
+        self.tries: Counter[int] = Counter()
+        self.given: dict[Any, tuple[Any, int]] = {}  # by reference: worker, number
+
+    def run(self) -> Iterator[Result]:
+        cores = int(self.ray.cluster_resources().get("CPU", 1))
+        workers = [self._start() for _ in range(self.gpus or cores)]
+        for _ in range(AHEAD):
+            for worker in workers:
+                self._give(worker)
+        while self.given:
+            (reference,), _ = self.ray.wait(list(self.given), num_returns=1)
+            worker, number = self.given.pop(reference)
+            try:
+                found = self.ray.get(reference)
+            except self.ray.exceptions.RayActorError:
+                self._replace(worker, number)
+                continue
+            if isinstance(found, str):
+                raise SpadeError(found)
+            if found is None:
+                self.ended = True
+            else:
+                yield found
+            self._give(worker)
+
+    def _start(self) -> Any:
+        needs = {"num_gpus": 1} if self.gpus else {"num_cpus": 1}
+        remote = self.ray.remote(**needs)(RayWorker)
+        return remote.remote(self.job, "cuda" if self.gpus else "cpu")
+
+    def _give(self, worker: Any) -> None:
+        if self.again:
+            number = self.again.popleft()
+        elif self.ended:
+            return
+        else:
+            number = self.part.shard(self.place)
+            self.place += 1
+        self.given[worker.encode.remote(number)] = worker, number
+
+    def _replace(self, dead: Any, number: int) -> None:
+        """Its shards go back; whoever takes them is started anew, where there is room for it."""
+        lost = [number, *(other for worker, other in self.given.values() if worker is dead)]
+        self.given = {key: kept for key, kept in self.given.items() if kept[0] is not dead}
+        self.tries[number] += 1
+        if self.tries[number] == TRIES:
+            message = f"the workers of shard {number} died {TRIES} times (out of memory?)"
+            raise SpadeError(f"{message}; what is finished is kept, run the same command again")
+        self.again.extend(lost)
+        busy = list({id(worker): worker for worker, _ in self.given.values()}.values())
+        for worker in busy or [self._start()]:
+            if self.again:
+                self._give(worker)
+
+
+class RayWorker:
+    """An actor."""
+
+    def __init__(self, job: Job, device: str) -> None:
+        import torch
+
+        if device == "cpu":
+            torch.set_num_threads(1)
+        job.model.to(device)
+        self.worker = Worker(job, lambda *_: None)
+
+    def encode(self, number: int) -> Result | str | None:
+        """None after the end of the corpus, an error's text where there is one."""
+        try:
+            return next(self.worker.run([number]), None)
+        except (SpadeError, OSError) as error:
+            return str(error)
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ModuleNotFoundError:
+        message = "--ray needs Ray: pip install 'spade_pyserini[ray]'"
+        raise NotFoundError(message) from None
+    return ray
