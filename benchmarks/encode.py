@@ -214,10 +214,9 @@ def write_peer(folder: str, options: argparse.Namespace) -> None:
 
     from spade_pyserini.minilm import minilm_folder
 
-    model = BertForMaskedLM.from_pretrained(minilm_folder())
-    model.bert.load_state_dict(
-        BertModel.from_pretrained(minilm_folder()).state_dict(), strict=False
-    )
+    body = BertModel.from_pretrained(minilm_folder())
+    model = BertForMaskedLM(body.config)
+    model.bert.load_state_dict(body.state_dict(), strict=False)  # without its pooler
     tokenizer = AutoTokenizer.from_pretrained(minilm_folder())
     sample = tokenizer(
         texts(options)[:WARM_UP],
