@@ -8,6 +8,8 @@ from pathlib import Path
 
 # Nothing in the tests may ask a hub: a machine without network would wait for time-outs.
 os.environ["HF_HUB_OFFLINE"] = "1"
+# Most models here are tiny: handing their work to threads costs ten times the work itself.
+os.environ["OMP_NUM_THREADS"] = "1"
 
 import pytest
 import torch

@@ -7,7 +7,6 @@ import json
 import os
 import pickle
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -133,7 +132,7 @@ def test_half_a_part_is_a_wrong_call(
     assert result.code == 2
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_kills_at_random_moments(
     tiny_model_folder: Path, tiny_model: SpadeModel, tmp_path: Path, processes: int
 ) -> None:
@@ -187,6 +186,7 @@ def test_a_dead_worker_is_told(tiny_model_folder: Path, tmp_path: Path) -> None:
     assert VectorManifest.load(tmp_path / "x").shards
 
 
+@pytest.mark.slow
 def test_a_bad_document_stops_every_process(
     many: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:
@@ -201,7 +201,7 @@ def test_a_bad_document_stops_every_process(
     assert not VectorManifest.load(tmp_path / "x").complete
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_bad_documents_are_left_out_and_listed(
     many: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands, processes: int
 ) -> None:
@@ -281,27 +281,21 @@ def test_the_command_tells_json_lines(
     assert told[-1]["terms_per_document"] > 0
 
 
-def test_ctrl_c_says_how_to_go_on(tiny_model_folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_ctrl_c_says_how_to_go_on(tiny_model_folder: Path, tmp_path: Path, processes: int) -> None:
     corpus = write_corpus(tmp_path / "corpus", 3000)
     command = [sys.executable, "-m", "spade_pyserini.encode", "--corpus", str(corpus)]
     command += ["--model", str(tiny_model_folder), "--shard-size", "10"]
-    for processes in ("1", "2"):
-        shutil.rmtree(tmp_path / "x", ignore_errors=True)
-        (tmp_path / "x.manifest.json").unlink(missing_ok=True)
-        process = subprocess.Popen(
-            [*command, "--output", str(tmp_path / "x"), "--processes", processes],
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        manifest = tmp_path / "x.manifest.json"
-        while not (manifest.exists() and json.loads(manifest.read_text())["shards"]):
-            assert process.poll() is None
-            time.sleep(0.01)
-        os.killpg(process.pid, signal.SIGINT)
-        _, told = process.communicate(timeout=60)
-        assert process.returncode == 130
-        assert "run the same command again to go on" in told
-        assert "Traceback" not in told
-        found = VectorManifest.load(tmp_path / "x")
-        assert found.shards and not found.complete
+    command += ["--output", str(tmp_path / "x"), "--processes", str(processes)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    manifest = tmp_path / "x.manifest.json"
+    while not (manifest.exists() and json.loads(manifest.read_text())["shards"]):
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "run the same command again to go on" in told
+    assert "Traceback" not in told
+    found = VectorManifest.load(tmp_path / "x")
+    assert found.shards and not found.complete

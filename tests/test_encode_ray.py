@@ -1,0 +1,69 @@
+"""Encoding on a Ray cluster: two nodes of it on this machine, one killed in mid-run."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spade_pyserini import SpadeModel, encode_corpus, open_corpus
+from spade_pyserini.errors import NotFoundError
+from spade_pyserini.vectors import VectorManifest, verify
+from tests.commands import Commands
+from tests.conftest import write_corpus
+from tests.test_encode import shards
+
+
+def test_without_ray_the_cure_is_named(
+    tiny_corpus: Path,
+    tiny_model: SpadeModel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(NotFoundError, match=r"pip install 'spade_pyserini\[ray\]'"):
+        encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x", ray="local")
+
+
+def test_ray_and_processes_exclude_each_other(
+    tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    flags = ("--corpus", tiny_corpus, "--model", tiny_model_folder, "--output", tmp_path / "x")
+    assert run("encode", *flags, "--ray", "local", "--processes", 2).code == 2
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_node_dies_and_nothing_is_lost(tiny_model: SpadeModel, tmp_path: Path) -> None:
+    ray: Any = pytest.importorskip("ray", reason="needs pip install 'spade_pyserini[ray]'")
+    from ray.cluster_utils import Cluster
+
+    corpus = open_corpus("c", write_corpus(tmp_path / "c", 2000))
+    whole = encode_corpus(corpus, tiny_model, tmp_path / "whole", shard_size=5)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    second = cluster.add_node(num_cpus=1)
+    ray.init(address=cluster.address, log_to_driver=False)
+    killed = []
+
+    def kill() -> None:
+        path = tmp_path / "x.manifest.json"
+        while not path.exists() or len(VectorManifest.load(tmp_path / "x").shards) < 20:
+            time.sleep(0.05)
+        cluster.remove_node(second, allow_graceful=False)
+        killed.append(len(VectorManifest.load(tmp_path / "x").shards))
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        found = encode_corpus(corpus, tiny_model, tmp_path / "x", shard_size=5, ray="auto")
+        killer.join()
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+    assert killed and killed[0] < 400  # it was in mid-run
+    assert found == whole == verify(tmp_path / "x")
+    assert shards(tmp_path / "x") == shards(tmp_path / "whole")
