@@ -1,4 +1,7 @@
-"""Reading text strictly and writing files so that a reader never sees half of one."""
+"""Reading text strictly and writing files so that a reader never sees half of one.
+
+A place is a local path, or an fsspec address (``s3://``, ``gs://``, ``hf://``, ``memory://``).
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,17 @@ import errno
 import fcntl
 import gzip
 import hashlib
+import io
 import json
 import os
 import re
 import shutil
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from spade_pyserini.errors import (
     ArtifactError,
@@ -23,6 +28,27 @@ from spade_pyserini.errors import (
     OutputExistsError,
     SpadeError,
 )
+
+
+def location(place: str | Path) -> Path:
+    """A local path as it is; an address ``scheme://...`` as what can be used like a path."""
+    if isinstance(place, Path) or "://" not in str(place):
+        return Path(place)
+    from upath import UPath
+
+    scheme = str(place).split("://")[0]
+    try:
+        found = UPath(place)
+        found.fs  # noqa: B018 - the file system's own library is imported here
+    except ImportError as error:
+        raise NotFoundError(f"{place}: {scheme}:// needs another library: {error}") from None
+    except ValueError as error:
+        raise NotFoundError(f"{place}: {error}") from None
+    return cast(Path, found)
+
+
+def is_local(path: Path) -> bool:
+    return isinstance(path, Path)
 
 
 def read_lines(
@@ -62,7 +88,8 @@ def read_lines(
 def open_binary(path: Path) -> IO[bytes]:
     """A file's bytes, unpacked if it is ``.gz``."""
     if path.suffix == ".gz":
-        return gzip.open(path, "rb")  # type: ignore[return-value]
+        packed = path if is_local(path) else path.open("rb")
+        return gzip.open(packed, "rb")  # type: ignore[return-value]
     return path.open("rb")
 
 
@@ -109,8 +136,16 @@ def atomic_write(path: Path, temporary: Path | None = None) -> Iterator[IO[bytes
     """Write ``path`` under a temporary name; flush and rename it only when all went well.
 
     ``temporary`` puts the unfinished file elsewhere on the same file system, for folders whose
-    every file is read by another program.
+    every file is read by another program. An object store has no such names: what is put there
+    is there as a whole, or not.
     """
+    if not is_local(path):
+        collected = io.BytesIO()
+        yield collected
+        store: Any = path
+        store.parent.mkdir(parents=True, exist_ok=True)
+        store.fs.pipe_file(store.path, collected.getvalue())
+        return
     unfinished = temporary or path.with_name(f".{path.name}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -163,8 +198,15 @@ def _seal(values: dict[str, Any]) -> str:
 
 @contextmanager
 def lock(path: Path) -> Iterator[None]:
-    """Let one process at a time write ``path``; another one is refused at once."""
-    file = beside(path, "lock")
+    """Let one process at a time write ``path``; another one is refused at once.
+
+    On an object store, one process of this machine.
+    """
+    if is_local(path):
+        file = beside(path, "lock")
+    else:
+        name = hashlib.sha256(str(path).encode()).hexdigest()[:16]
+        file = Path(tempfile.gettempdir(), f"spade_pyserini.{name}.lock")
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w") as stream:
         try:
@@ -198,7 +240,11 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 
 def remove(path: Path) -> None:
     """Remove a file or a folder, if it is there."""
-    if path.is_dir() and not path.is_symlink():
+    if not is_local(path):
+        store: Any = path
+        if store.exists():
+            store.fs.rm(store.path, recursive=True)
+    elif path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)

@@ -25,6 +25,7 @@ from spade_pyserini.errors import ArtifactError, InputError
 from spade_pyserini.files import (
     atomic_write,
     beside,
+    location,
     read_json_object,
     read_lines,
     read_sealed,
@@ -205,8 +206,9 @@ def read_shard(path: Path) -> Iterator[ImpactVector]:
 
 def read_vectors(folder: str | Path) -> Iterator[ImpactVector]:
     """All vectors of a folder in the order of its manifest."""
-    for shard in VectorManifest.load(Path(folder)).shards:
-        yield from read_shard(Path(folder) / shard.file)
+    place = location(folder)
+    for shard in VectorManifest.load(place).shards:
+        yield from read_shard(place / shard.file)
 
 
 def verify(folder: Path) -> VectorManifest:

@@ -11,7 +11,7 @@ from spade_pyserini.corpora import datasets_hf, datasets_ir, formats, pydoc
 from spade_pyserini.corpora.checks import Located, OnError, check_documents, locate, strict
 from spade_pyserini.corpora.collections import catalogue, find_collection, nearest
 from spade_pyserini.errors import NotFoundError
-from spade_pyserini.files import file_name
+from spade_pyserini.files import file_name, location
 from spade_pyserini.records import Document
 
 
@@ -47,7 +47,7 @@ def open_corpus(corpus: str, path: str | Path | None = None) -> Corpus:
     With ``path`` the documents come from there and ``corpus`` is only the name.
     """
     if path is not None:
-        return _local(file_name(corpus), Path(path))
+        return _local(file_name(corpus), location(path))
     if corpus.startswith(datasets_hf.PREFIX):
         plain = corpus.removeprefix(datasets_hf.PREFIX).strip("/").replace("/", "-")
         return _stream(plain.replace(":", "-"), corpus, partial(datasets_hf.documents, corpus))
@@ -58,11 +58,12 @@ def open_corpus(corpus: str, path: str | Path | None = None) -> Corpus:
             return _local(found.name, folder)
         dataset = found.dataset or found.name
         return _of_ir_datasets(found.name, dataset)
-    if Path(corpus).exists():
-        stem = Path(corpus).resolve().name
+    if "://" in corpus or Path(corpus).exists():
+        place = location(corpus)
+        stem = place.resolve().name
         for suffix in (".gz", ".jsonl", ".json", ".tsv"):
             stem = stem.removesuffix(suffix)
-        return _local(file_name(stem), Path(corpus))
+        return _local(file_name(stem), place)
     if datasets_ir.is_known(corpus):
         return _of_ir_datasets(corpus.replace("/", "-"), corpus)
     names = (name for one in catalogue().values() for name in one.names)

@@ -23,7 +23,7 @@ from spade_pyserini.encode.progress import Progress
 from spade_pyserini.encode.shard import BATCH_TOKENS, calibrated_scale
 from spade_pyserini.encode.worker import Job, Result, Worker
 from spade_pyserini.errors import InputError, UsageError
-from spade_pyserini.files import atomic_write, beside, lock, remove
+from spade_pyserini.files import atomic_write, beside, location, lock, remove
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.vectors import Shard, VectorManifest, VectorSettings, manifest_path
 
@@ -57,7 +57,7 @@ def encode_corpus(
     An output that the same call left unfinished is completed, a finished one is left alone, and
     one with other settings is refused unless ``overwrite``.
     """
-    folder = Path(output)
+    folder = location(output)
     if part != WHOLE and components:
         raise UsageError("components are kept by one run for all shards; leave --shard-id out")
     with lock(part.locked(folder)):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini.errors import ArtifactError, UsageError
-from spade_pyserini.files import lock, remove
+from spade_pyserini.files import location, lock, remove
 from spade_pyserini.vectors import MANIFEST, Shard, VectorManifest, shard_name, verify
 
 
@@ -59,7 +59,7 @@ WHOLE = Part()
 
 def merge_parts(output: str | Path) -> VectorManifest:
     """Join the manifests of all parts of a folder into one, after checking every file."""
-    folder = Path(output)
+    folder = location(output)
     with lock(folder):
         parts = _parts(folder)
         if not parts:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from spade_pyserini import java, vectors
 from spade_pyserini.corpora import Corpus
-from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError
+from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, UsageError
 from spade_pyserini.files import atomic_write, beside, folder_bytes, lock, remove, sha256
 from spade_pyserini.index.anserini import run_index_collection
 from spade_pyserini.index.manifest import (
@@ -47,6 +47,8 @@ def build_impact_index(
     The vectors are checked against their manifest first, and the index against the vectors
     afterwards: documents, postings and the sum of impacts. Anything else leaves no index.
     """
+    if "://" in str(source):
+        raise UsageError(f"Anserini reads local folders only; copy {source} to this machine first")
     source, output = Path(source), Path(output)
     java.find_java()
     encoded = vectors.verify(source)
