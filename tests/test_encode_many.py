@@ -219,8 +219,8 @@ def test_bad_documents_are_left_out_and_listed(
     lines[31] = b'{"_id": "", "text": "no name"}'
     lines[90] = b'{"_id": "latin", "text": "caf\xe9"}'
     path.write_bytes(b"\n".join(lines))
-    flags = ("--corpus", many, "--model", tiny_model_folder, "--output", tmp_path / "x")
-    flags = (*flags, "--shard-size", 10, "--processes", processes)
+    place = ("--corpus", many, "--model", tiny_model_folder, "--output", tmp_path / "x")
+    flags = (*place, "--shard-size", 10, "--processes", processes)
     result = run("encode", *flags, "--max-errors", 3)
     assert result.code == 1
     assert "more than --max-errors 3 bad documents" in result.err and ":91: byte" in result.err

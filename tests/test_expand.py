@@ -208,7 +208,7 @@ def test_what_cannot_be_expanded(
     torch.save({}, pickled / "pytorch_model.bin")  # a pickle, which may run anything
     with pytest.raises(NotFoundError, match="cannot be loaded"):
         expand_corpus(corpus, str(pickled), output, SAMPLING)
-    nothing = replace(corpus, read=lambda: iter(()))
+    nothing = replace(corpus, read=lambda _: iter(()))
     with pytest.raises(InputError, match="the corpus is empty"):
         expand_corpus(nothing, str(t5), output, SAMPLING)
     assert not output.exists()

@@ -351,7 +351,7 @@ def sparse(vectors: Tensor) -> list[SparseVector]:
     rows, terms = vectors.nonzero(as_tuple=True)
     values = vectors[rows, terms].cpu()
     sizes = torch.bincount(rows, minlength=len(vectors)).tolist()
-    return list(map(SparseVector, terms.cpu().split(sizes), values.split(sizes)))
+    return list(map(SparseVector, torch.split(terms.cpu(), sizes), torch.split(values, sizes)))
 
 
 def padded(batch: list[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:

@@ -29,7 +29,7 @@ class TermWeightingEncoder(nn.Module):
 
     def start_at(self, weight: float) -> None:
         """Let all terms of a fresh head count about the same: no ReLU is dead from the start."""
-        nn.init.constant_(self.head[3].bias, weight)
+        nn.init.constant_(self.head.get_parameter("3.bias"), weight)
 
     def forward(self, hidden: Tensor, input_ids: Tensor, is_term: Tensor) -> Tensor:
         """Pool the scores into a vector over the vocabulary.
