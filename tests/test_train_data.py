@@ -72,6 +72,7 @@ def test_samples_from_qrels_and_triples(recipe: Recipe, tmp_path: Path) -> None:
         ("triples", "q1\td3\n", r":1: expected `qid <tab> positive <tab> negative`"),
         ("triples", "q77\td3\td4\n", "no topic has the id 'q77'"),
         ("triples", "q1\td3\tnobody\n", "1 documents of the samples are not in the corpus"),
+        ("qrels", "q1 0 nobody 1\n", "1 documents of the samples are not in the corpus"),
         ("triples", "", "holds no triple"),
         ("expansions", "d1\t \n", r":1: the expansion of 'd1' is empty"),
         ("expansions", "d1\n", r":1: expected `docid <tab> text`"),
@@ -85,6 +86,15 @@ def test_bad_training_data(
     changes = {name: str(tmp_path / "f.tsv")} | ({"qrels": None} if name == "triples" else {})
     with pytest.raises(InputError, match=message):
         load_training_data(replace(recipe, **changes))  # type: ignore[arg-type]
+
+
+def test_judged_documents_that_are_not_there_are_left_out_and_told(
+    recipe: Recipe, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "qrels.txt").write_text("q0 0 d0 1\nq1 0 nobody 1\n")
+    data = load_training_data(replace(recipe, qrels=str(tmp_path / "qrels.txt")))
+    assert [sample.qid for sample in data.samples] == ["q0"]
+    assert "'nobody'; 1 samples are left out" in caplog.text
 
 
 def test_expansions_are_appended(recipe: Recipe, tmp_path: Path) -> None:

@@ -89,7 +89,13 @@ def _load_collection(collection: Collection, hard_negatives: int) -> TrainingDat
     }
     if missing := sorted(wanted - documents.keys()):
         message = f"{len(missing)} documents of the samples are not in the corpus, {missing[0]!r}"
-        raise InputError(f"{message} among them", collection.corpus)
+        known = [one for one in samples if {one.positive, *one.negatives} <= documents.keys()]
+        # Judgements often name documents that a version of a corpus lacks; triples never should.
+        if collection.triples or not known:
+            raise InputError(f"{message} among them", collection.corpus)
+        left_out = len(samples) - len(known)
+        logger.warning("%s: %s; %d samples are left out", collection.corpus, message, left_out)
+        samples = known
     used = {sample.qid for sample in samples}
     queries = {qid: text for qid, text in queries.items() if qid in used}
     logger.info(
