@@ -293,7 +293,14 @@ def test_ctrl_c_says_how_to_go_on(tiny_model_folder: Path, tmp_path: Path, proce
     command = [sys.executable, "-m", "spade_pyserini.encode", "--corpus", str(corpus)]
     command += ["--model", str(tiny_model_folder), "--shard-size", "10"]
     command += ["--output", str(tmp_path / "x"), "--processes", str(processes)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # Whoever runs the tests in the background has it ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )
     manifest = tmp_path / "x.manifest.json"
     while not (manifest.exists() and json.loads(manifest.read_text())["shards"]):
         assert process.poll() is None
