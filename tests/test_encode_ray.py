@@ -63,7 +63,7 @@ def test_a_node_dies_and_nothing_is_lost(tiny_model: SpadeModel, tmp_path: Path)
         killer.join()
     finally:
         ray.shutdown()
-        cluster.shutdown()  # type: ignore[no-untyped-call]
+        cluster.shutdown()
     assert killed and killed[0] < 400  # it was in mid-run
     assert found == whole == verify(tmp_path / "x")
     assert shards(tmp_path / "x") == shards(tmp_path / "whole")
