@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -257,7 +257,7 @@ def test_progress_as_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     stream = io.StringIO()
-    with Progress("json", stream) as progress:
+    with closing(Progress("json", stream)) as progress:
         progress.expect(100)
         progress.skip(20, 200)  # of an earlier run
         now[0] = 5.0

@@ -12,6 +12,7 @@ import itertools
 import logging
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,7 +76,7 @@ def encode_corpus(
         job = Job(corpus, model, folder, settings, known, overwrite, components, max_errors)
         shards, errors = dict(known), set[str]()
         done: set[int] = set()
-        with Progress(progress) as bar:
+        with closing(Progress(progress)) as bar:
             _count(corpus, bar)
             for result in _results(job, part, processes, ray, bar):
                 done.add(result.number)

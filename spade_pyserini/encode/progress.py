@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from types import TracebackType
-from typing import IO, Never, Self
+from typing import IO, Never
 
 from tqdm import tqdm
 
@@ -14,9 +13,9 @@ PERIOD = 10.0  # seconds between two lines
 
 
 class Progress:
-    """Counts documents and terms; a context manager.
+    """Counts documents and terms, until it is closed.
 
-        with Progress("json") as progress:
+        with closing(Progress("json")) as progress:
             progress.expect(8_841_823)
             progress(32, 4_100)
 
@@ -39,15 +38,8 @@ class Progress:
             file=self._stream,
         )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """The last word."""
         self._bar.close()
         if self._json:
             self._tell()
