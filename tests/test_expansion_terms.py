@@ -10,8 +10,8 @@ import torch
 
 from spade_pyserini import SpadeConfig, SpadeModel
 from spade_pyserini.errors import UsageError
+from spade_pyserini.models.counts import count_terms, most_frequent
 from spade_pyserini.train import Recipe, fit_query_head, load_recipe, train
-from spade_pyserini.train.counts import count_terms, most_frequent
 from spade_pyserini.train.log import read_log
 from tests.conftest import lively
 

@@ -16,8 +16,8 @@ import torch
 
 from spade_pyserini import SpadeModel
 from spade_pyserini.errors import InputError, NotFoundError, UsageError
+from spade_pyserini.models.counts import count_terms, counted_idf
 from spade_pyserini.train import Recipe, load_recipe, train
-from spade_pyserini.train.counts import count_terms, counted_idf
 from spade_pyserini.train.data import load_training_data
 from spade_pyserini.train.log import RunLog, read_log
 from spade_pyserini.train.loop import Trainer
@@ -75,6 +75,28 @@ def test_what_is_relevant_too_is_no_negative(recipe: Recipe, tmp_path: Path) -> 
     assert objective.loss(places, docids, False, vectors)["ranking"] == before
 
 
+def test_a_corpus_says_how_rare_a_term_is(recipe: Recipe, tmp_path: Path) -> None:
+    rare = replace(recipe, idf="learned", corpus_idf=0.5)
+    trainer = Trainer(rare, tmp_path / "run")
+    counts, model = trainer.counts[0], trainer.model
+    assert model.config.corpus_idf == 0.5 and model.document_frequency is not None
+    # Known from training alone, terms are worth what their weights were; the corpus is the same.
+    usual = counted_idf(model.wordpieces, counts, trainer.data.queries.values())
+    known = (usual / counts.idf).nanmedian() * counts.idf
+    found = model.query_weights * model.weights_for(None)
+    assert torch.allclose(found, known.clamp(min=0), atol=1e-4)
+
+    best = train(rare, tmp_path / "whole")
+    loaded = SpadeModel.from_pretrained(best)
+    text = trainer.data.documents["d0"]
+    before = loaded.encode([text])[0]
+    loaded.read_corpus(count_terms(loaded.wordpieces, [text] * 5000, len(loaded.kept), 64))
+    after = loaded.encode([text])[0]
+    own = set(loaded.wordpieces.query_terms(text)) & before.keys()
+    assert own and all(0 < after[term] < before[term] for term in own)  # all documents have it
+    assert all(after[term] > before[term] for term in before.keys() - own)  # none has it
+
+
 @pytest.mark.parametrize("distillation", ["kl", "margin_mse"])
 def test_learning_from_a_dense_teacher(recipe: Recipe, tmp_path: Path, distillation: str) -> None:
     taught = replace(
@@ -107,8 +129,8 @@ def test_the_positive_comes_first_for_the_teacher(recipe: Recipe, tmp_path: Path
     student, teacher = objective._with_dense(places, docids, marks)
     assert student[:, 0].tolist() == [marks[row, row].item() for row in range(3)]
     assert sorted(student[1].tolist()) == marks[1].tolist()
-    dense, lexical = objective.dense, objective.lexical
-    assert dense is not None and lexical is not None
+    dense, (lexical,) = objective.dense, objective.lexical
+    assert dense is not None
     texts = [trainer.data.documents[docid] for docid in docids]
     assert lexical.scores(list(trainer.data.queries.values()), texts).max() > 0
     for row, place in enumerate(places):
@@ -226,19 +248,23 @@ def test_tables_in_a_recipe(tmp_path: Path) -> None:
             load_recipe(path)
 
 
-def test_a_pool_and_a_sample_make_validation_smaller(recipe: Recipe) -> None:
+def test_a_pool_and_a_sample_make_validation_smaller(
+    recipe: Recipe, tiny_model: SpadeModel
+) -> None:
+    words = tiny_model.wordpieces
     assert recipe.dev_queries and recipe.dev_qrels
     whole = DevCollection(recipe.corpus, recipe.dev_queries, recipe.dev_qrels)
-    assert (len(DevSet(whole).topics), len(DevSet(whole).texts)) == (6, 30)
-    small = DevSet(replace(whole, pool=recipe.negatives, sample=2))
+    assert (len(DevSet(whole, words).topics), len(DevSet(whole, words).texts)) == (6, 30)
+    small = DevSet(replace(whole, pool=recipe.negatives, sample=2), words)
     assert [topic.qid for topic in small.topics] == ["q0", "q3"]
     assert set(small.docids) == {f"d{number}" for number in (*range(6), *range(12, 18))}
 
 
 def test_the_mean_over_collections(recipe: Recipe, tiny_model: SpadeModel) -> None:
+    words = tiny_model.wordpieces
     assert recipe.dev_queries and recipe.dev_qrels
     whole = DevCollection(recipe.corpus, recipe.dev_queries, recipe.dev_qrels)
-    sets = [DevSet(whole), DevSet(replace(whole, sample=1))]
+    sets = [DevSet(whole, words), DevSet(replace(whole, sample=1), words)]
     alone = [validate(tiny_model, [one], (0.5,)) for one in sets]
     both = validate(tiny_model, sets, (0.5,))
     assert both.mrr == pytest.approx((alone[0].mrr + alone[1].mrr) / 2)

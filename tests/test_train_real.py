@@ -47,8 +47,8 @@ def test_two_hundred_steps_on_wikiqa(tmp_path: Path) -> None:
         # Fine-tuning is on the hard samples: the loss is compared within warm-up.
         assert fmean(values[80:100]) < 0.9 * fmean(values[:10]), name
 
-    dev = [DevSet(collection) for collection in recipe.dev_collections]
     fresh = SpadeModel.from_backbone("minilm", SpadeConfig(k=recipe.k, max_length=48))
+    dev = [DevSet(collection, fresh.wordpieces) for collection in recipe.dev_collections]
     untrained = validate(fresh, dev)
     trained = validate(SpadeModel.from_pretrained(best), dev)
     assert trained.mrr > untrained.mrr + MARGIN

@@ -31,6 +31,8 @@ class SpadeConfig:
     adapter_layers: the last layers of the backbone that have adapters, 0 for all.
     decoder_rank: above 0, the output weights of the masked-LM head differ from the embeddings by
         a matrix of this rank.
+    corpus_idf: above 0, a document's weights are multiplied by this power of the terms' idf in the
+        corpus it belongs to, see `SpadeModel.read_corpus`.
     base: name or folder of that backbone; base_fingerprint: of its weights.
     backbone: the transformer's own configuration, Hugging Face's.
     """
@@ -46,6 +48,7 @@ class SpadeConfig:
     adapter_rank: int = 0
     adapter_layers: int = 0
     decoder_rank: int = 0
+    corpus_idf: float = 0.0
     base: str | None = None
     base_fingerprint: str | None = None
     backbone: dict[str, Any] | None = None
@@ -67,6 +70,8 @@ class SpadeConfig:
             raise UsageError(f"adapter_layers is from 0 to {layers}, not {self.adapter_layers}")
         if self.decoder_rank < 0:
             raise UsageError(f"decoder_rank is 0 or more, not {self.decoder_rank}")
+        if not 0 <= self.corpus_idf <= 1:
+            raise UsageError(f"corpus_idf is a power from 0 to 1, not {self.corpus_idf}")
         if not 1 <= self.bits <= 16:
             raise UsageError(f"bits is from 1 to 16, not {self.bits}")
         if self.scale is not None and not 0 < self.scale < float("inf"):

@@ -23,6 +23,7 @@ from spade_pyserini.models.adapters import (
 )
 from spade_pyserini.models.backbone import Backbone, empty_backbone, load_backbone
 from spade_pyserini.models.config import SpadeConfig
+from spade_pyserini.models.counts import TermCounts, corpus_weights, no_counts
 from spade_pyserini.models.expansion import TermExpansionEncoder
 from spade_pyserini.models.layers import Halves, split
 from spade_pyserini.models.quantize import calibrate, quantize
@@ -49,9 +50,14 @@ class SpadeModel(nn.Module):
     ``query_weights`` is what a term of a query counts, 1 unless trained otherwise. A query's weight
     is the same for all documents, so it is multiplied into their vectors once, when they are
     encoded, and queries stay boolean.
+
+    ``corpus_weights`` says the same of the corpus, which no encoder can see from one document: how
+    rare the term is there. `read_corpus` sets it; until then it is as rare as it was in training.
     """
 
     kept: Tensor
+    document_frequency: Tensor | None
+    corpus_weights: Tensor
 
     def __init__(
         self,
@@ -71,6 +77,9 @@ class SpadeModel(nn.Module):
         kept[sorted(wordpieces.special_ids | wordpieces.unused_ids)] = False
         self.register_buffer("kept", kept)
         self.query_weights = nn.Parameter(torch.ones(size), requires_grad=False)
+        self.register_buffer("corpus_weights", torch.ones(size), persistent=False)
+        usual = torch.zeros(size) if config.corpus_idf else None
+        self.register_buffer("document_frequency", usual)  # the share of training documents
         self._halves: tuple[Halves, Halves] | None = None  # where both have layers in common
 
     # Making, loading and saving
@@ -144,6 +153,7 @@ class SpadeModel(nn.Module):
                 raise ArtifactError(f"{path}: {tensor_name} holds NaN or infinite weights")
         if config.adapter_rank and merge:
             model.merge_adapters()
+        model.read_corpus(None)
         return model.eval()
 
     def merge_adapters(self) -> None:
@@ -191,6 +201,28 @@ class SpadeModel(nn.Module):
         self.config = replace(self.config, **changes)
         self.expansion.k = self.config.k
         self.check_length()
+
+    def use_corpus_idf(self, power: float, seen: TermCounts) -> None:
+        """From now on, the corpus says how rare a term is. ``seen`` are the training documents.
+
+        What the weights of query terms knew about that is taken out of them.
+        """
+        self.reconfigure(corpus_idf=power)
+        device = self.kept.device
+        self.document_frequency = (seen.df / max(1, seen.documents)).to(device)
+        self.read_corpus(None)
+        self.query_weights.data /= self.corpus_weights
+
+    def read_corpus(self, counts: TermCounts | None) -> None:
+        """Fit the weights to the corpus that was counted; without one, to the training text."""
+        self.corpus_weights = self.weights_for(counts)
+
+    def weights_for(self, counts: TermCounts | None) -> Tensor:
+        """What a term is worth in a corpus, [|V|], beside what it is worth in a query."""
+        if self.document_frequency is None:
+            return torch.ones_like(self.query_weights)
+        counts = counts or no_counts(len(self.kept))
+        return corpus_weights(counts, self.document_frequency, self.config.corpus_idf)
 
     def check_length(self) -> None:
         """Raise `UsageError` where ``max_length`` is more than the backbone can read."""
@@ -248,7 +280,7 @@ class SpadeModel(nn.Module):
 
     @torch.inference_mode()
     def components(self, batch: list[list[int]]) -> tuple[Tensor, Tensor]:
-        """Both vectors of documents given as WordPiece ids, times the weights of query terms.
+        """Both vectors of documents given as WordPiece ids, times the weights of terms.
 
         A document without a single known WordPiece is empty: what the expansion encoder makes of
         [CLS] and [SEP] alone says nothing about it.
@@ -257,7 +289,7 @@ class SpadeModel(nn.Module):
         special = self.wordpieces.special_ids
         empty = [place for place, ids in enumerate(batch) if special.issuperset(ids)]
         for vectors in (weighting, expansion):
-            vectors.mul_(self.query_weights)
+            vectors.mul_(self.query_weights * self.corpus_weights)
             if not torch.isfinite(vectors).all():
                 raise ArtifactError("the model gave NaN or infinite weights; it cannot be used")
             vectors[empty] = 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,6 +44,19 @@ class TrainingData(NamedTuple):
     documents: dict[str, str]
     teacher: dict[str, dict[str, float]]
     sizes: list[int]
+
+    def collection(self, place: int) -> int:
+        """The number of the collection that the sample at a place is from."""
+        return bisect_right(list(accumulate(self.sizes)), place)
+
+    def documents_by_collection(self) -> list[list[str]]:
+        """The texts of each collection."""
+        if len(self.sizes) == 1:
+            return [list(self.documents.values())]
+        texts: list[list[str]] = [[] for _ in self.sizes]
+        for docid, text in self.documents.items():
+            texts[int(docid.partition("/")[0])].append(text)
+        return texts
 
 
 def load_training_data(recipe: Recipe) -> TrainingData:

@@ -25,6 +25,13 @@ from tqdm import tqdm
 
 from spade_pyserini.encode.shard import calibrated_scale
 from spade_pyserini.errors import SpadeError, UsageError
+from spade_pyserini.models.counts import (
+    TermCounts,
+    all_counts,
+    count_terms,
+    counted_idf,
+    most_frequent,
+)
 from spade_pyserini.models.spade import padded
 from spade_pyserini.train.checkpoint import (
     load_checkpoint,
@@ -34,7 +41,6 @@ from spade_pyserini.train.checkpoint import (
     save_checkpoint,
     weight_tensors,
 )
-from spade_pyserini.train.counts import TermCounts, count_terms, counted_idf, most_frequent
 from spade_pyserini.train.data import SampleStream, TrainingData, load_training_data
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.objective import Objective
@@ -74,15 +80,15 @@ class Trainer:
         claim(run, recipe, resume, self.accelerator)
         torch.manual_seed(recipe.seed)
         self.data: TrainingData = load_training_data(recipe)
-        self.dev = [DevSet(collection) for collection in recipe.dev_collections]
         self.model = start_model(recipe).to(self.accelerator.device)
+        self.dev = [DevSet(one, self.model.wordpieces) for one in recipe.dev_collections]
         self.counts = self._count_terms()
-        self.objective = Objective(recipe, self.data, self.model, self.counts)
         self.trained = [name for name in ENCODERS if recipe.strategy in (*BOTH, name)]
         self.optimisers = {
             name: encoder_optimiser(self.model, name, recipe) for name in self.trained
         }
-        self._weigh_queries()
+        self._weigh_terms()
+        self.objective = Objective(recipe, self.data, self.model, self.counts)
         settings = PruningSettings(recipe.gammas, recipe.period)
         self.frequency = DocumentFrequency(len(self.model.kept), settings)
         shares = [collection.share for collection in recipe.collections]
@@ -97,26 +103,32 @@ class Trainer:
             message = "batch_size does not divide by the number of processes"
             raise UsageError(f"recipe: {message}, {self.accelerator.num_processes}")
 
-    def _count_terms(self) -> TermCounts | None:
-        """Of the training documents, where the recipe needs them. They choose terms to expand by.
+    def _count_terms(self) -> list[TermCounts]:
+        """Of each collection, where the recipe needs them. They choose terms to expand by.
 
         The model that this run starts from may have these already.
         """
         recipe, expandable = self.recipe, self.model.expansion.expandable
-        if recipe.idf == "none" and not recipe.expansion_terms and not recipe.teacher_bm25:
-            return None
-        texts = list(self.data.documents.values())
-        counts = count_terms(self.model.wordpieces, texts, len(expandable), recipe.max_length)
+        needed = (recipe.idf != "none", recipe.expansion_terms, recipe.teacher_bm25)
+        if not any(needed) and not recipe.corpus_idf:
+            return []
+        length, size = self.model.config.max_length, len(expandable)
+        counts = [
+            count_terms(self.model.wordpieces, texts, size, length)
+            for texts in self.data.documents_by_collection()
+        ]
         if recipe.expansion_terms and expandable.all():
-            expandable.copy_(most_frequent(counts.df, recipe.expansion_terms))
+            expandable.copy_(most_frequent(all_counts(counts).df, recipe.expansion_terms))
         return counts
 
-    def _weigh_queries(self) -> None:
-        """Weights of query terms, unless the model that this run starts from has some already."""
-        weights = self.model.query_weights
-        if self.recipe.idf != "none" and self.counts and (weights == 1).all():
-            queries = self.data.queries.values()
-            weights.data = counted_idf(self.model.wordpieces, self.counts, queries).to(weights)
+    def _weigh_terms(self) -> None:
+        """What the model that this run starts from does not have already."""
+        weights, power = self.model.query_weights, self.recipe.corpus_idf
+        if self.recipe.idf != "none" and (weights == 1).all():
+            seen, queries = all_counts(self.counts), self.data.queries.values()
+            weights.data = counted_idf(self.model.wordpieces, seen, queries).to(weights)
+        if power != self.model.config.corpus_idf:
+            self.model.use_corpus_idf(power, all_counts(self.counts))
         if self.recipe.idf == "learned":
             weights.requires_grad_()
             self.optimisers["query"] = query_optimiser(self.model, self.recipe)

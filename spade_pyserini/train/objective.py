@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.counts import TermCounts
 from spade_pyserini.train import losses
-from spade_pyserini.train.counts import TermCounts
 from spade_pyserini.train.data import TrainingData
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.step import LossParts
@@ -21,18 +21,23 @@ class Objective:
     """Samples are given as places in ``data.samples``."""
 
     def __init__(
-        self, recipe: Recipe, data: TrainingData, model: SpadeModel, counts: TermCounts | None
+        self, recipe: Recipe, data: TrainingData, model: SpadeModel, counts: list[TermCounts]
     ) -> None:
+        """``counts``: of each collection, where they are needed."""
         self.recipe, self.data, self.model = recipe, data, model
         self.relevant: dict[str, set[str]] = {}
         for sample in data.samples:
             self.relevant.setdefault(sample.qid, set()).add(sample.positive)
         self.dense: DenseTeacher | None = None
-        self.lexical: BM25Teacher | None = None
         if recipe.dense_teacher:
             self.dense = DenseTeacher(recipe.dense_teacher, model.kept.device, recipe.max_length)
-        if recipe.teacher_bm25 and counts:
-            self.lexical = BM25Teacher(model.wordpieces, counts, recipe.max_length)
+        self.lexical = [
+            BM25Teacher(model.wordpieces, one, recipe.max_length)
+            for one in counts
+            if recipe.teacher_bm25
+        ]
+        known: list[TermCounts | None] = [*counts] or [None] * len(data.sizes)
+        self.corpus_weights = torch.stack([model.weights_for(one) for one in known])
 
     def documents(self, places: Sequence[int]) -> list[str]:
         """The documents of a batch: all positives, then all negatives."""
@@ -58,7 +63,7 @@ class Objective:
         FLOPS are counted where documents are ``pruned``: before that they have nearly all terms.
         """
         queries = query_vectors(self.model, self._texts(places))
-        relevance = losses.scores(queries * self.model.query_weights, documents)
+        relevance = losses.scores(queries * self._weights(places), documents)
         own = torch.arange(len(places), device=documents.device)
         # What is relevant too is no negative, be it a copy of the positive or another document.
         known = [self.relevant[self.data.samples[place].qid] for place in places]
@@ -77,8 +82,13 @@ class Objective:
 
     def hardness(self, places: list[int], positives: Tensor, negatives: Tensor) -> Tensor:
         """The loss of each sample alone, [samples]."""
-        queries = query_vectors(self.model, self._texts(places)) * self.model.query_weights
+        queries = query_vectors(self.model, self._texts(places)) * self._weights(places)
         return losses.hardness(queries, positives, negatives)
+
+    def _weights(self, places: list[int]) -> Tensor:
+        """What each term counts for each sample, [samples, |V|]."""
+        collections = [self.data.collection(place) for place in places]
+        return self.model.query_weights * self.corpus_weights[collections]
 
     def _texts(self, places: list[int]) -> list[str]:
         return [self.data.queries[self.data.samples[place].qid] for place in places]
@@ -99,13 +109,22 @@ class Objective:
         texts = [self.data.documents[docid] for docid in docids]
         teacher = self.recipe.teacher_scale * self.dense.scores(queries, texts)
         if self.lexical:
-            lexical = self.lexical.scores(queries, texts).to(teacher)
-            teacher = teacher + self.recipe.teacher_bm25 * lexical
+            teacher = teacher + self.recipe.teacher_bm25 * self._lexical(places, texts).to(teacher)
         columns = torch.arange(len(docids)).repeat(len(places), 1)
         for row in range(len(places)):
             columns[row, [0, row]] = columns[row, [row, 0]]
         columns = columns.to(relevance.device)
         return relevance.gather(1, columns), teacher.to(relevance).gather(1, columns)
+
+    def _lexical(self, places: list[int], documents: list[str]) -> Tensor:
+        """BM25 as each query's own collection has it, [samples, documents]."""
+        collections = [self.data.collection(place) for place in places]
+        scores = torch.zeros(len(places), len(documents))
+        for number in set(collections):
+            rows = [row for row, one in enumerate(collections) if one == number]
+            queries = self._texts([places[row] for row in rows])
+            scores[rows] = self.lexical[number].scores(queries, documents)
+        return scores
 
     def _with_file(
         self, places: list[int], docids: list[str], relevance: Tensor

@@ -29,10 +29,10 @@ from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.evaluate import read_qrels
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.bi_encoder import load_bi_encoder
+from spade_pyserini.models.counts import count_terms, counted_idf
 from spade_pyserini.models.expansion import MaskedLMHead
 from spade_pyserini.models.spade import padded
 from spade_pyserini.topics import read_topics
-from spade_pyserini.train.counts import count_terms, counted_idf
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.optimise import rate_factor
 from spade_pyserini.train.recipe import Recipe

@@ -112,6 +112,7 @@ class Recipe:
         distillation: ``kl`` or ``margin_mse``, how they are learned from; distillation_weight.
         idf: weights of query terms, ``none``, ``counted`` in the corpus, or ``learned`` from there
             on with the rate idf_rate.
+        corpus_idf: as in `SpadeConfig`; every collection has its own.
         flops: weight of the FLOPS regularizer on expansion, from fine-tuning on.
         precision: accelerate's ``no`` or ``bf16``.
     Validation
@@ -175,6 +176,7 @@ class Recipe:
     distillation_weight: float = 1.0
     idf: str = "none"
     idf_rate: float = 1e-3
+    corpus_idf: float = 0.0
     flops: float = 0.0
     precision: str = "no"
 

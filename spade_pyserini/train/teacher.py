@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from spade_pyserini.models.bi_encoder import load_bi_encoder
-from spade_pyserini.train.counts import TermCounts
+from spade_pyserini.models.counts import TermCounts
 from spade_pyserini.wordpiece import WordPieces
 
 K1, B = 0.9, 0.4  # BM25's, as in Anserini

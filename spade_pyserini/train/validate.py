@@ -17,14 +17,17 @@ from spade_pyserini.errors import InputError
 from spade_pyserini.evaluate import evaluate_run, read_qrels
 from spade_pyserini.evaluate.qrels import Qrels
 from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.counts import count_terms
 from spade_pyserini.models.spade import padded
 from spade_pyserini.records import Hit, Ranking, Topic
 from spade_pyserini.search.run import read_run
 from spade_pyserini.topics import read_topics
 from spade_pyserini.train.recipe import DevCollection
+from spade_pyserini.wordpiece import WordPieces
 
 ALPHAS = tuple(step / 10 for step in range(11))
 DEPTH = 100
+COUNTED_LENGTH = 256  # WordPieces of a document that rarity is counted in
 
 
 class Validation(NamedTuple):
@@ -60,7 +63,7 @@ class Scores(NamedTuple):
 class DevSet:
     """A validation collection, read once."""
 
-    def __init__(self, collection: DevCollection) -> None:
+    def __init__(self, collection: DevCollection, wordpieces: WordPieces) -> None:
         judged = read_qrels(collection.qrels)
         topics = [topic for topic in read_topics(collection.queries) if topic.qid in judged]
         if not topics:
@@ -73,6 +76,9 @@ class DevSet:
         corpus = prepared(open_corpus(collection.corpus), expansions=collection.expansions)
         self.name = corpus.name
         documents = list(corpus)
+        texts = (document.contents for document in documents)
+        size = wordpieces.vocabulary_size
+        self.counts = count_terms(wordpieces, texts, size, COUNTED_LENGTH)
         if collection.pool:
             wanted = {docid for known in self.qrels.values() for docid in known}
             for ranking in read_run(collection.pool):
@@ -85,7 +91,8 @@ class DevSet:
 
     def scores(self, model: SpadeModel) -> Scores:
         """Encode all documents and compare them with all topics."""
-        queries = query_vectors(model, [topic.text for topic in self.topics]) * model.query_weights
+        weights = model.query_weights * model.weights_for(self.counts)
+        queries = query_vectors(model, [topic.text for topic in self.topics]) * weights
         shape = (len(self.topics), len(self.texts))
         weighting, expansion = torch.zeros(shape), torch.zeros(shape)
         ids = model.wordpieces.document_ids(self.texts, model.config.max_length)
@@ -98,7 +105,7 @@ class DevSet:
             terms += int(((own > 0) | (added > 0)).sum())
             expanded += int((added > 0).sum())
             for number, vectors in enumerate((own, added)):
-                sums[number] += float((vectors * model.query_weights).sum())
+                sums[number] += float((vectors * weights).sum())
         return Scores(weighting, expansion, terms, expanded, sums[0], sums[1])
 
     def measure(self, relevance: Tensor) -> tuple[float, float]:
