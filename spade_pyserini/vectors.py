@@ -6,6 +6,7 @@
     encode/pydoc.spade/docs0001.jsonl.gz
     encode/pydoc.spade.manifest.json          what made them, counts, a checksum for each
     encode/pydoc.spade.tokenizer.json         the WordPieces that the terms are
+    encode/pydoc.spade.counts.json            how many documents have each, where the model asks
 
 Anserini reads every file below the folder, so nothing else is ever put there.
 """
@@ -76,6 +77,7 @@ class VectorSettings:
     scale: float
     shard_size: int
     batch_tokens: int
+    counts_sha256: str | None = None
 
 
 @dataclass(frozen=True)

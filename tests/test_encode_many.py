@@ -168,23 +168,40 @@ def test_kills_at_random_moments(
     assert verify(tmp_path / "killed") == verify(tmp_path / "whole")
 
 
-def test_a_dead_worker_is_told(tiny_model_folder: Path, tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus", 3000)
+def two_processes(model: Path, folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
+    """An encoding of two processes that has finished a shard, and the ids of its workers."""
+    corpus = write_corpus(folder / "corpus", 3000)
     command = [sys.executable, "-m", "spade_pyserini.encode", "--corpus", str(corpus)]
-    command += ["--model", str(tiny_model_folder), "--shard-size", "10", "--processes", "2"]
-    command += ["--output", str(tmp_path / "x")]
+    command += ["--model", str(model), "--shard-size", "10", "--processes", "2"]
+    command += ["--output", str(folder / "x")]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    manifest = tmp_path / "x.manifest.json"
+    manifest = folder / "x.manifest.json"
     while not (manifest.exists() and json.loads(manifest.read_text())["shards"]):
         assert process.poll() is None
         time.sleep(0.01)
-    workers = subprocess.run(
+    found = subprocess.run(
         ["pgrep", "-P", str(process.pid), "-f", "spawn_main"],
         capture_output=True,
         check=True,
         text=True,
     )
-    os.kill(int(workers.stdout.split()[0]), signal.SIGKILL)
+    return process, [int(pid) for pid in found.stdout.split()]
+
+
+def test_workers_do_not_outlive_their_parent(tiny_model_folder: Path, tmp_path: Path) -> None:
+    process, workers = two_processes(tiny_model_folder, tmp_path)
+    assert len(workers) == 2
+    process.kill()
+    process.communicate(timeout=60)
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in workers):
+        assert time.monotonic() < deadline, "a worker is still there"
+        time.sleep(0.05)
+
+
+def test_a_dead_worker_is_told(tiny_model_folder: Path, tmp_path: Path) -> None:
+    process, workers = two_processes(tiny_model_folder, tmp_path)
+    os.kill(workers[0], signal.SIGKILL)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "a worker ended by signal 9" in told and "run the same command again" in told

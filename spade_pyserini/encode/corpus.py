@@ -18,6 +18,7 @@ from pathlib import Path
 
 from spade_pyserini.components import record, remove_components
 from spade_pyserini.corpora import Corpus
+from spade_pyserini.encode.counts import counts_of, read_corpus
 from spade_pyserini.encode.output import found_manifest, refuse_other_documents, start
 from spade_pyserini.encode.part import WHOLE, Part
 from spade_pyserini.encode.progress import Progress
@@ -63,10 +64,17 @@ def encode_corpus(
         raise UsageError("components are kept by one run for all shards; leave --shard-id out")
     with lock(part.locked(folder)):
         found = found_manifest(folder, overwrite, part)
+        counted = None  # anew, unless this encoding or that of another part was begun
+        if found and found.settings.corpus == corpus.name:
+            counted = found.settings.counts_sha256
+        elif part != WHOLE:
+            counted = counts_of(corpus, folder)
+        counts = read_corpus(corpus, model, folder, known=counted, max_errors=max_errors)
         settings = _settings(
             corpus,
             model,
             found,
+            counts,
             model_name=model_name,
             shard_size=shard_size,
             batch_tokens=batch_tokens,
@@ -134,6 +142,7 @@ def _settings(
     corpus: Corpus,
     model: SpadeModel,
     found: VectorManifest | None,
+    counts: str | None,
     *,
     model_name: str,
     shard_size: int,
@@ -157,6 +166,7 @@ def _settings(
         scale=_calibrated(corpus, model) if scale is None else scale,
         shard_size=shard_size,
         batch_tokens=batch_tokens,
+        counts_sha256=counts,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -82,11 +83,20 @@ def _check_alive(workers: list[Any]) -> None:
             )
 
 
+def _end_with_parent() -> None:
+    """Of a worker: nobody hears its results once the parent was killed."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _work(
     job: Job, part: Part, place: int, counter: Any, messages: Any, *, device: str, threads: int
 ) -> None:
     """The life of a process: take the next number until the corpus ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends us
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
 
     def numbers() -> Iterator[int]:

@@ -42,14 +42,14 @@ def all_counts(parts: list[TermCounts]) -> TermCounts:
 
 def no_counts(size: int) -> TermCounts:
     """Of a corpus that nobody has read, or of none."""
-    return TermCounts(torch.zeros(size), 0, 0)
+    return TermCounts(torch.zeros(size, dtype=torch.long), 0, 0)
 
 
 def count_terms(
     wordpieces: WordPieces, documents: Iterable[str], size: int, max_length: int
 ) -> TermCounts:
     """Count each of ``size`` terms in documents cut to ``max_length`` WordPieces."""
-    df = torch.zeros(size)
+    df = torch.zeros(size, dtype=torch.long)
     number = length = 0
     batch: list[str] = []
 

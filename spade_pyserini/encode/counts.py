@@ -1,0 +1,90 @@
+"""How rare a corpus's terms are: counted before it is encoded, and kept beside its vectors.
+
+::
+
+    encode/pydoc.spade.counts.json      documents, and how many of them have each WordPiece
+
+An encoding that goes on, and others of the same corpus on other machines, take what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from tqdm import tqdm
+
+from spade_pyserini.corpora import Corpus
+from spade_pyserini.corpora.checks import Tolerance
+from spade_pyserini.errors import ArtifactError
+from spade_pyserini.files import beside, read_sealed, sha256, write_sealed
+from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.counts import TermCounts, count_terms
+from spade_pyserini.wordpiece import WordPieces
+
+FORMAT = "spade_pyserini.counts/1"
+
+
+def counts_path(folder: Path) -> Path:
+    """``encode/X`` gives ``encode/X.counts.json``."""
+    return beside(folder, "counts.json")
+
+
+def read_corpus(
+    corpus: Corpus, model: SpadeModel, folder: Path, *, known: str | None, max_errors: int
+) -> str | None:
+    """Fit the model to the corpus; returns the digest of its counts, None if it needs none.
+
+    ``known`` is the digest of the counts to go on with, if they are still there.
+    """
+    if not model.config.corpus_idf:
+        return None
+    path, words = counts_path(folder), model.wordpieces
+    if not path.exists() or sha256(path) != known:
+        texts = _texts(corpus, max_errors)
+        length, size = model.config.max_length, len(model.kept)
+        save_counts(count_terms(words, texts, size, length), words, path, corpus.name)
+    model.read_corpus(load_counts(path, words))
+    return sha256(path)
+
+
+def counts_of(corpus: Corpus, folder: Path) -> str | None:
+    """The digest of what another machine has counted in the same corpus, if it has."""
+    path = counts_path(folder)
+    if not path.exists() or read_sealed(path, FORMAT)["corpus"] != corpus.name:
+        return None
+    return sha256(path)
+
+
+def _texts(corpus: Corpus, max_errors: int) -> Iterator[str]:
+    documents = corpus.documents(Tolerance(max_errors))
+    for document in tqdm(documents, desc="counting terms", unit=" documents", disable=None):
+        yield document.contents
+
+
+def save_counts(counts: TermCounts, wordpieces: WordPieces, path: Path, corpus: str) -> None:
+    """Only the terms that occur, in the order of the vocabulary."""
+    found = counts.df.nonzero().flatten().tolist()
+    values = {
+        "format": FORMAT,
+        "corpus": corpus,
+        "tokenizer_fingerprint": wordpieces.fingerprint,
+        "documents": counts.documents,
+        "length": counts.length,
+        "terms": {wordpieces.terms[place]: int(counts.df[place]) for place in found},
+    }
+    write_sealed(path, values)
+
+
+def load_counts(path: Path, wordpieces: WordPieces) -> TermCounts:
+    """What `save_counts` wrote, for the same WordPieces."""
+    values = read_sealed(path, FORMAT)
+    if values["tokenizer_fingerprint"] != wordpieces.fingerprint:
+        message = "counted in other WordPieces than the model's"
+        raise ArtifactError(f"{path}: {message}; pass --overwrite to count again")
+    places = {term: place for place, term in enumerate(wordpieces.terms)}
+    df = torch.zeros(wordpieces.vocabulary_size, dtype=torch.long)
+    for term, number in values["terms"].items():
+        df[places[term]] = number
+    return TermCounts(df, values["documents"], values["length"])

@@ -1,0 +1,102 @@
+"""A model that asks how rare a corpus's terms are: counted once, kept beside the vectors."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from spade_pyserini import SpadeModel, encode_corpus, open_corpus, read_vectors
+from spade_pyserini.encode.counts import counts_path, load_counts
+from spade_pyserini.encode.part import Part, merge_parts
+from spade_pyserini.errors import ArtifactError, OutputExistsError
+from spade_pyserini.models.counts import TermCounts, corpus_weights, count_terms
+from spade_pyserini.vectors import verify
+from tests.conftest import write_corpus
+
+
+@pytest.fixture(scope="module")
+def asking(tiny_model: SpadeModel) -> SpadeModel:
+    """The tiny model; in training, every second document had each term."""
+    model = copy.deepcopy(tiny_model)
+    size = len(model.kept)
+    model.use_corpus_idf(0.5, TermCounts(torch.full((size,), 50), 100, 600))
+    return model
+
+
+def test_what_a_term_is_worth() -> None:
+    usual = torch.tensor([0.5, 0.5, 0.5, 0.001])
+    counts = TermCounts(torch.tensor([100_000, 1000, 0]), 100_000, 0)  # one row less: padded
+    found = corpus_weights(counts, usual, 0.5)
+    idf = torch.log(torch.tensor([100_501 / 100_250.5, 100_501 / 1250.5, 100_501 / 250.5]))
+    assert torch.allclose(found[:3] ** 2 * 5, idf.clamp(min=0.05), atol=1e-4)
+    assert found[3] > found[2] > found[1] > found[0] > 0
+    assert torch.equal(corpus_weights(counts, usual, 0.0), torch.ones(4))
+
+
+def test_the_corpus_is_counted_and_weighs(
+    asking: SpadeModel, tiny_corpus: Path, tmp_path: Path
+) -> None:
+    corpus, words = open_corpus(str(tiny_corpus)), asking.wordpieces
+    manifest = encode_corpus(corpus, asking, tmp_path / "x", shard_size=10)
+    counts = load_counts(counts_path(tmp_path / "x"), words)
+    texts = [document.contents for document in corpus]
+    wanted = count_terms(words, texts, len(asking.kept), asking.config.max_length)
+    assert (counts.documents, counts.length) == (30, wanted.length)
+    assert torch.equal(counts.df, wanted.df)
+
+    plain = copy.deepcopy(asking)
+    plain.read_corpus(wanted)
+    vectors = list(read_vectors(tmp_path / "x"))
+    assert [vector.impacts for vector in vectors] == plain.encode(texts)
+    plain.read_corpus(None)
+    assert [vector.impacts for vector in vectors] != plain.encode(texts)
+    assert manifest == verify(tmp_path / "x")
+
+
+def test_what_was_counted_is_gone_on_with(asking: SpadeModel, tmp_path: Path) -> None:
+    """A corpus that grows keeps its first counts, or its shards would not fit together."""
+    source = write_corpus(tmp_path / "corpus", 20)
+    first = encode_corpus(open_corpus(str(source)), asking, tmp_path / "x", shard_size=10)
+    write_corpus(tmp_path / "corpus", 30)
+    second = encode_corpus(open_corpus(str(source)), asking, tmp_path / "x", shard_size=10)
+    assert second.shards[:2] == first.shards and second.documents == 30
+    again = encode_corpus(
+        open_corpus(str(source)), asking, tmp_path / "x", shard_size=10, overwrite=True
+    )
+    assert again.settings.counts_sha256 != second.settings.counts_sha256
+    assert json.loads(counts_path(tmp_path / "x").read_text())["documents"] == 30
+
+
+def test_counts_that_are_gone_or_changed(
+    asking: SpadeModel, tiny_corpus: Path, tmp_path: Path
+) -> None:
+    corpus, path = open_corpus(str(tiny_corpus)), counts_path(tmp_path / "x")
+    whole = encode_corpus(corpus, asking, tmp_path / "x", shard_size=10)
+    path.unlink()
+    assert encode_corpus(corpus, asking, tmp_path / "x", shard_size=10) == whole
+    path.write_text(path.read_text().replace('"documents": 30', '"documents": 31'))
+    assert encode_corpus(corpus, asking, tmp_path / "x", shard_size=10) == whole
+    with pytest.raises(ArtifactError, match="edited or damaged"):
+        path.write_text(path.read_text().replace('"documents": 30', '"documents": 31'))
+        load_counts(path, asking.wordpieces)
+    write_corpus(tmp_path / "other", 20)
+    with pytest.raises(OutputExistsError, match="other settings"):
+        encode_corpus(open_corpus(str(tmp_path / "other")), asking, tmp_path / "x", shard_size=10)
+
+
+def test_machines_share_what_was_counted(
+    asking: SpadeModel, tiny_corpus: Path, tmp_path: Path
+) -> None:
+    corpus = open_corpus(str(tiny_corpus))
+    encode_corpus(corpus, asking, tmp_path / "x", shard_size=10, part=Part(0, 2))
+    path = counts_path(tmp_path / "x")
+    before = path.stat().st_mtime_ns
+    encode_corpus(corpus, asking, tmp_path / "x", shard_size=10, part=Part(1, 2))
+    assert path.stat().st_mtime_ns == before
+    merge_parts(tmp_path / "x")
+    whole = encode_corpus(corpus, asking, tmp_path / "whole", shard_size=10)
+    assert verify(tmp_path / "x").shards == whole.shards
