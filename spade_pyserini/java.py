@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spade_pyserini.errors import JavaError
+from spade_pyserini.jar import JAR
 
 MINIMUM = 21
 VECTOR_MODULE = "jdk.incubator.vector"
@@ -113,7 +114,7 @@ def start() -> Java:
         return _adopt()
     java = find_java()
     os.environ.update(environment(java))
-    jnius_config.set_classpath(str(anserini_jar()))
+    jnius_config.set_classpath(str(anserini_jar()), str(JAR))
     # Lucene and SLF4J greet on stderr otherwise.
     jnius_config.add_options("-Dslf4j.internal.verbosity=WARN")
     # Signals stay Python's: the JVM would end the process at Ctrl-C without any cleaning up.
@@ -145,6 +146,29 @@ def _adopt() -> Java:
         ) from None
     home, version = (system.getProperty(f"java.{name}") for name in ("home", "version"))
     return Java(Path(home), version, "a running JVM", frozenset())
+
+
+@cache
+def has_ours() -> bool:
+    """Whether our own Java is there: not in a JVM that somebody else started before us."""
+    start()
+    import jnius
+
+    try:
+        jnius.autoclass("spade.ImpactHits")
+    except jnius.JavaException:
+        return False
+    return True
+
+
+def our_class(name: str) -> Any:
+    """A class of our own Java."""
+    if not has_ours():
+        raise JavaError(
+            "another library started the JVM of this process, without our jar; call "
+            "spade_pyserini.java.start() before it does"
+        )
+    return java_class(f"spade.{name}")
 
 
 @contextmanager

@@ -146,7 +146,9 @@ class VectorManifest:
 
 
 def _made(record: Any, values: dict[str, Any]) -> Any:
-    return record(**{part.name: values[part.name] for part in fields(record)})
+    return record(
+        **{part.name: values[part.name] for part in fields(record) if part.name in values}
+    )
 
 
 def manifest_path(folder: Path) -> Path:

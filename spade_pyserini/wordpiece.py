@@ -15,9 +15,10 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.files import atomic_write
+from spade_pyserini.files import atomic_write, file_name
 
 MAX_TERM_LENGTH = 255  # Lucene's analyzers split longer ones
+PRETRAINED = Path(__file__).with_name("models") / "pretrained"  # models of this package
 
 
 class WordPieces:
@@ -87,3 +88,20 @@ class WordPieces:
             return [encoding.ids for encoding in self._tokenizer.encode_batch(texts)]
         finally:
             self._tokenizer.no_truncation()
+
+
+def find_tokenizer(name: str | Path) -> Path:
+    """A file or folder as it is; else the folder of a model of ours, or one on the hub."""
+    if Path(name).exists():
+        return Path(name)
+    if (PRETRAINED / file_name(str(name))).is_dir():
+        return PRETRAINED / file_name(str(name))
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return Path(hf_hub_download(str(name), "tokenizer.json"))
+    except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
+        raise NotFoundError(
+            f"no tokenizer is called {str(name)!r}: not a file, not a folder, and not to be had "
+            f"from the Hugging Face hub ({type(error).__name__})"
+        ) from error

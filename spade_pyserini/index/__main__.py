@@ -13,7 +13,7 @@ EXAMPLE = """python -m spade_pyserini.index --input encode/pydoc.spade --output 
 
 
 def main(arguments: list[str]) -> None:
-    parser = cli.parser(MODULE, "Have Anserini build a Lucene index, and check it.", EXAMPLE)
+    parser = cli.parser(MODULE, "Build a Lucene index, and check it.", EXAMPLE)
     add = parser.add_argument
     add("--input", metavar="DIR", help="folder of impact vectors, from spade_pyserini.encode")
     add("--bm25", action="store_true", help="index the text of --corpus for BM25 instead")
@@ -23,6 +23,12 @@ def main(arguments: list[str]) -> None:
     add("--expansions", metavar="FILE", help="with --bm25: as for spade_pyserini.encode")
     add("--expansions-per-doc", type=cli.positive, metavar="N", help="so many of each document")
     add("--segment", metavar="WORDS:STRIDE", help="with --bm25: as for spade_pyserini.encode")
+    add(
+        "--builder",
+        choices=("direct", "anserini"),
+        help="direct: impacts as term frequencies (default); anserini: the reference, "
+        "IndexCollection through Pyserini",
+    )
     add("--output", metavar="DIR", help="folder for the index (default: index/NAME)")
     add("--threads", type=cli.threads, default=2, metavar="N", help="indexing threads")
     add("--optimize", action="store_true", help="merge all segments into one")
@@ -31,6 +37,8 @@ def main(arguments: list[str]) -> None:
     cli.log_to_stderr(options.verbose)
     if options.bm25 == bool(options.input) or options.bm25 != bool(options.corpus):
         raise UsageError("give either --input DIR, or --bm25 --corpus NAME|PATH")
+    if options.bm25 and options.builder == "direct":
+        raise UsageError("BM25 indexes are Anserini's; --builder direct goes with --input DIR")
     for name in ("corpus_path", "segment", "expansions"):
         if getattr(options, name) and not options.corpus:
             raise UsageError(f"--{name.replace('_', '-')} goes with --bm25 --corpus NAME")
@@ -51,7 +59,7 @@ def main(arguments: list[str]) -> None:
     else:
         source = Path(options.input)
         output = Path(options.output or Path("index", source.resolve().name))
-        build_impact_index(source, output, **settings)
+        build_impact_index(source, output, builder=options.builder or "direct", **settings)
     print(output)
 
 

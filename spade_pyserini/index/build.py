@@ -20,6 +20,7 @@ from spade_pyserini.corpora import Corpus
 from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, UsageError
 from spade_pyserini.files import atomic_write, beside, folder_bytes, lock, remove, sha256
 from spade_pyserini.index.anserini import run_index_collection
+from spade_pyserini.index.direct import write_index
 from spade_pyserini.index.manifest import (
     IndexManifest,
     LuceneCounts,
@@ -31,6 +32,7 @@ from spade_pyserini.wordpiece import WordPieces
 
 logger = logging.getLogger(__name__)
 JAVA_BLANKS = "".join(map(chr, range(33)))  # what Java trims: Anserini skips what is left empty
+BUILDERS = DIRECT, ANSERINI = "direct", "anserini"
 LUCENE_FILE = re.compile(r"segments_\w+|write\.lock|_\w+\.\w+")
 
 
@@ -38,17 +40,24 @@ def build_impact_index(
     source: str | Path,
     output: str | Path,
     *,
+    builder: str = DIRECT,
     threads: int = 1,
     optimize: bool = False,
     overwrite: bool = False,
 ) -> IndexManifest:
-    """Have Anserini build a Lucene impact index of the vectors in ``source``.
+    """Build a Lucene impact index of the vectors in ``source``.
+
+    The ``builder`` is ``direct``, which hands impacts to Lucene as term frequencies, or
+    ``anserini``, the road that everyone takes: Anserini's IndexCollection through Pyserini, which
+    repeats each term as often as its impact says. Both end in the same postings.
 
     The vectors are checked against their manifest first, and the index against the vectors
     afterwards: documents, postings and the sum of impacts. Anything else leaves no index.
     """
     if "://" in str(source):
-        raise UsageError(f"Anserini reads local folders only; copy {source} to this machine first")
+        raise UsageError(f"Lucene reads local folders only; copy {source} to this machine first")
+    if builder not in BUILDERS:
+        raise UsageError(f"the builder is {' or '.join(BUILDERS)}, not {builder}")
     source, output = Path(source), Path(output)
     java.find_java()
     encoded = vectors.verify(source)
@@ -67,20 +76,26 @@ def build_impact_index(
         source_sha256=sha256(vectors.manifest_path(source)),
         tokenizer_fingerprint=wordpieces.fingerprint,
         optimized=optimize,
+        builder=builder,
         anserini=java.anserini_jar().stem,
     )
 
     def build(unfinished: Path) -> IndexManifest:
-        options = ["--impact", "--pretokenized", *(["--optimize"] if optimize else [])]
-        run_index_collection(
-            "JsonVectorCollection",
-            source,
-            unfinished,
-            *options,
-            threads=threads,
-            total=manifest.documents,
-            log=log_path(output),
-        )
+        if builder == DIRECT:
+            files = [source / shard.file for shard in encoded.shards]
+            total = encoded.documents
+            write_index(files, unfinished, threads=threads, total=total, optimize=optimize)
+        else:
+            options = ["--impact", "--pretokenized", *(["--optimize"] if optimize else [])]
+            run_index_collection(
+                "JsonVectorCollection",
+                source,
+                unfinished,
+                *options,
+                threads=threads,
+                total=manifest.documents,
+                log=log_path(output),
+            )
         _compare(unfinished, manifest)
         wordpieces.save(tokenizer_path(output))
         return manifest
@@ -113,6 +128,7 @@ def build_bm25_index(
             source_sha256=digest,
             tokenizer_fingerprint=None,
             optimized=optimize,
+            builder=ANSERINI,
             anserini=java.anserini_jar().stem,
         )
 
@@ -226,5 +242,5 @@ def _compare(index: Path, manifest: IndexManifest) -> LuceneCounts:
     for name, number in wanted.items():
         if getattr(counts, name) != number:
             message = f"the index has {getattr(counts, name)} {name}, the input has {number}"
-            raise ArtifactError(f"{message}; no index was written, Anserini's log is beside it")
+            raise ArtifactError(f"{message}; no index was written")
     return counts

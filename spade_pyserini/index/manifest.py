@@ -13,9 +13,9 @@ from typing import NamedTuple
 from spade_pyserini import java
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.files import beside, read_sealed, write_sealed
-from spade_pyserini.wordpiece import WordPieces
+from spade_pyserini.wordpiece import WordPieces, find_tokenizer
 
-FORMAT = "spade_pyserini.index/1"
+FORMAT = "spade_pyserini.index/2"
 FIELD = "contents"
 
 
@@ -29,7 +29,10 @@ class LuceneCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexManifest:
-    """``kind`` is ``impact`` or ``bm25``; ``source_sha256`` is the digest of what was indexed."""
+    """``kind`` is ``impact`` or ``bm25``; ``source_sha256`` is the digest of what was indexed.
+
+    ``builder``: ``anserini`` or ``direct``, see `spade_pyserini.index.build`.
+    """
 
     kind: str
     corpus: str
@@ -41,6 +44,7 @@ class IndexManifest:
     source_sha256: str
     tokenizer_fingerprint: str | None
     optimized: bool
+    builder: str
     anserini: str
 
     def save(self, folder: Path) -> None:
@@ -70,16 +74,43 @@ def tokenizer_path(folder: Path) -> Path:
     return beside(folder, "tokenizer.json")
 
 
-def index_tokenizer(folder: Path, tokenizer: Path | None = None) -> WordPieces:
-    """The tokenizer of an impact index; another one than the index was made with is refused."""
-    manifest = IndexManifest.load(folder)
+def foreign_manifest(folder: Path) -> IndexManifest:
+    """The manifest of an index; of one that another tool made, what Lucene says."""
+    if manifest_path(folder).is_file() or not folder.is_dir():
+        return IndexManifest.load(folder)
+    counts = lucene_counts(folder)
+    if not counts.postings:
+        raise ArtifactError(f"{folder}: its field {FIELD!r} is empty, this is no impact index")
+    return IndexManifest(
+        kind="impact",
+        corpus=folder.name,
+        model=folder.name,
+        documents=counts.documents,
+        empty_documents=0,
+        postings=counts.postings,
+        impacts=counts.impacts,
+        source_sha256="",
+        tokenizer_fingerprint=None,
+        optimized=False,
+        builder="another tool",
+        anserini="",
+    )
+
+
+def index_tokenizer(folder: Path, tokenizer: str | Path | None = None) -> WordPieces:
+    """The tokenizer of an impact index; another one than the index was made with is refused.
+
+    ``tokenizer`` is a file, or a folder or name of a model; an index of another tool's needs one.
+    """
+    manifest = foreign_manifest(folder) if tokenizer else IndexManifest.load(folder)
     if manifest.kind != "impact":
         raise ArtifactError(f"{folder} is a {manifest.kind} index, it has no WordPieces")
-    source = tokenizer or tokenizer_path(folder)
+    source = find_tokenizer(tokenizer) if tokenizer else tokenizer_path(folder)
     if not source.exists():
-        raise ArtifactError(f"{folder}: {source} is missing; build the index again")
+        cure = "pass --tokenizer" if manifest.tokenizer_fingerprint is None else "build it again"
+        raise ArtifactError(f"{folder}: {source} is missing; {cure}")
     wordpieces = WordPieces.load(source)
-    if wordpieces.fingerprint != manifest.tokenizer_fingerprint:
+    if manifest.tokenizer_fingerprint not in (None, wordpieces.fingerprint):
         raise ArtifactError(
             f"{folder} was made with another tokenizer than {source}; "
             "use the one that its documents were encoded with"

@@ -1,7 +1,8 @@
-"""Searchers over Anserini's own, reached without importing pyserini, torch or transformers."""
+"""Searchers: Lucene by way of Java, without importing pyserini, torch or transformers."""
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +12,16 @@ from typing import Any, Self
 from spade_pyserini import java
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.files import is_unicode
-from spade_pyserini.index.manifest import FIELD, IndexManifest, cannot_open, index_tokenizer
+from spade_pyserini.index.manifest import (
+    IndexManifest,
+    cannot_open,
+    foreign_manifest,
+    index_tokenizer,
+)
+from spade_pyserini.index.postings import Postings, read_impacts
 from spade_pyserini.records import Hit, Ranking, Topic
 
+logger = logging.getLogger(__name__)
 MOST_HITS = 1_000_000
 
 
@@ -21,24 +29,21 @@ class _Searcher:
     """What both kinds share. Hits are ordered by score, ties by docid."""
 
     kind: str
-    java_name: str
 
-    def __init__(self, index: str | Path) -> None:
-        self.index = Path(index)
-        self.manifest = IndexManifest.load(self.index)
-        if self.manifest.kind != self.kind:
-            raise ArtifactError(f"{index} is a {self.manifest.kind} index, not {self.kind}")
-        searcher = java.java_class(self.java_name)
+    def __init__(self, index: str | Path, manifest: IndexManifest, searcher: Any) -> None:
+        self.index, self.manifest = Path(index), manifest
+        if manifest.kind != self.kind:
+            raise ArtifactError(f"{index} is a {manifest.kind} index, not {self.kind}")
         # A query may have any number of terms; Lucene's own limit is 1,024.
         java.java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
         try:
             self._searcher = searcher(str(self.index))
-            documents = self._searcher.get_total_num_docs()
+            documents = self._documents()
         except Exception as error:  # jnius.JavaException, which is only there once the JVM is
             raise ArtifactError(cannot_open(self.index, error)) from None
-        if documents != self.manifest.documents:
+        if documents != manifest.documents:
             message = f"{index}: {documents} documents, its manifest says"
-            raise ArtifactError(f"{message} {self.manifest.documents}; build the index again")
+            raise ArtifactError(f"{message} {manifest.documents}; build the index again")
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """The ``k`` best documents for ``query``."""
@@ -52,20 +57,24 @@ class _Searcher:
         for topic in topics:
             if not is_unicode(topic.text):
                 raise UsageError(f"the query {topic.text!r} is not valid Unicode")
+        # A heap of k is allocated for every query, so ask for no more than there are.
+        most = min(k, max(self.manifest.documents, 1))
         with java.deferred_interrupt():
-            return self._batch_search(topics, k, threads)
+            found = self._batch_search([topic.text for topic in topics], most, threads)
+        return [Ranking(topic.qid, hits) for topic, hits in zip(topics, found, strict=True)]
 
-    def _batch_search(self, topics: list[Topic], k: int, threads: int) -> list[Ranking]:
+    def _documents(self) -> int:
+        return int(self._searcher.get_total_num_docs())
+
+    def _batch_search(self, texts: list[str], k: int, threads: int) -> list[list[Hit]]:
+        """By Anserini."""
         queries = java.java_class("java.util.ArrayList")()
         qids = java.java_class("java.util.ArrayList")()
-        for topic in topics:
-            queries.add(self._query(topic.text))
-            qids.add(topic.qid)
-        # A heap of k is allocated for every query, so ask for no more than there are.
-        found = self._searcher.batch_search(
-            queries, qids, min(k, max(self.manifest.documents, 1)), threads
-        )
-        return [Ranking(topic.qid, list(self._hits(found.get(topic.qid)))) for topic in topics]
+        for number, text in enumerate(texts):
+            queries.add(self._query(text))
+            qids.add(str(number))
+        found = self._searcher.batch_search(queries, qids, k, threads)
+        return [list(self._hits(found.get(str(number)))) for number in range(len(texts))]
 
     def _query(self, text: str) -> Any:
         raise NotImplementedError
@@ -93,16 +102,37 @@ class _Searcher:
 class ImpactSearcher(_Searcher):
     """Boolean WordPieces on an impact index: the score is the exact inner product.
 
-    with ImpactSearcher("index/pydoc.spade") as searcher:
-        searcher.search("delete a folder and everything in it")
+        with ImpactSearcher("index/pydoc.spade") as searcher:
+            searcher.search("delete a folder and everything in it")
+
+    With a ``tokenizer``, the index may be of another tool's making. In a JVM that pyserini started
+    before us, our Java is missing: Anserini's own searcher serves then, more slowly.
     """
 
     kind = "impact"
-    java_name = "io.anserini.search.SimpleImpactSearcher"
 
     def __init__(self, index: str | Path, tokenizer: str | Path | None = None) -> None:
-        self.wordpieces = index_tokenizer(Path(index), Path(tokenizer) if tokenizer else None)
-        super().__init__(index)
+        folder = Path(index)
+        self.wordpieces = index_tokenizer(folder, tokenizer)
+        manifest = foreign_manifest(folder) if tokenizer else IndexManifest.load(folder)
+        self._ours = java.has_ours()
+        anserinis = "io.anserini.search.SimpleImpactSearcher"
+        ours = java.our_class("ImpactHits") if self._ours else java.java_class(anserinis)
+        super().__init__(folder, manifest, ours)
+        self._postings: Postings | None = None
+
+    def _documents(self) -> int:
+        return int(self._searcher.documents()) if self._ours else super()._documents()
+
+    def _batch_search(self, texts: list[str], k: int, threads: int) -> list[list[Hit]]:
+        if not self._ours:
+            return super()._batch_search(texts, k, threads)
+        bags = [" ".join(self.wordpieces.query_terms(text)) for text in texts]
+        asked = java.java_class("java.util.ArrayList")()
+        for bag in filter(None, bags):
+            asked.add(bag)
+        answers = iter(self._searcher.search(asked, k, threads) if asked.size() else ())
+        return [_read_hits(next(answers)) if bag else [] for bag in bags]
 
     def _query(self, text: str) -> Any:
         one = java.java_class("java.lang.Integer")(1)
@@ -116,37 +146,56 @@ class ImpactSearcher(_Searcher):
             # Anserini lowers tied scores by a millionth a rank; the inner product is whole.
             yield Hit(hit.docid, round(hit.score))
 
+    def doc(self, docid: str) -> dict[str, int] | None:
+        """The impacts of a document, as the index has them; None where it has no such document.
+
+        Looks at every term of the index: for a look at a few documents, not for all.
+        """
+        if self._postings is None:
+            self._postings = Postings(self.index)
+        return self._postings.vectors([docid])[0]
+
     def matched_terms(self, query: str, docid: str) -> dict[str, int]:
         """The query's terms that a document has, with their impacts, largest first."""
-        from jnius import cast
-
-        reader = self._searcher.reader
-        utils = java.java_class("io.anserini.index.IndexReaderUtils")
-        lucene_id = utils.convertDocidToLuceneDocid(reader, docid)
-        if lucene_id < 0:
+        terms = self.wordpieces.query_terms(query)
+        if self._ours:
+            lines = self._searcher.impacts(" ".join(terms), docid)
+            impacts = None if lines is None else read_impacts(lines)
+        else:
+            impacts = self.doc(docid)
+        if impacts is None:
             raise UsageError(f"{self.index} has no document {docid!r}")
-        terms = java.java_class("org.apache.lucene.index.MultiTerms")
-        bytes_ref = java.java_class("org.apache.lucene.util.BytesRef")
-        text = java.java_class("java.lang.String")
-        found = {}
-        for term in self.wordpieces.query_terms(query):
-            key = bytes_ref(cast("java.lang.CharSequence", text(term)))
-            postings = terms.getTermPostingsEnum(reader, FIELD, key)
-            if postings is not None and postings.advance(lucene_id) == lucene_id:
-                found[term] = postings.freq()
+        found = {term: impacts[term] for term in terms if term in impacts}
         return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    def unknown_terms(self, query: str) -> list[str]:
+        """The query's terms that no document has: they are ignored."""
+        terms = self.wordpieces.query_terms(query)
+        missing: str = self._searcher.missing(" ".join(terms)) if self._ours and terms else ""
+        return missing.split()
+
+    def close(self) -> None:
+        """Close the index."""
+        super().close()
+        if self._postings is not None:
+            self._postings.close()
+
+
+def _read_hits(lines: str) -> list[Hit]:
+    parts = (line.partition(" ") for line in lines.split("\n")[:-1])
+    return [Hit(docid, int(score)) for score, _, docid in parts]
 
 
 class Bm25Searcher(_Searcher):
     """BM25 on an ordinary index, with Pyserini's defaults."""
 
     kind = "bm25"
-    java_name = "io.anserini.search.SimpleSearcher"
 
     def __init__(self, index: str | Path, k1: float = 0.9, b: float = 0.4) -> None:
         if not (0 <= k1 < math.inf and 0 <= b <= 1):
             raise UsageError(f"BM25 takes k1 of 0 or more and b from 0 to 1, not {k1} and {b}")
-        super().__init__(index)
+        manifest = IndexManifest.load(Path(index))
+        super().__init__(index, manifest, java.java_class("io.anserini.search.SimpleSearcher"))
         self._searcher.set_bm25(k1, b)
 
     def _query(self, text: str) -> Any:
@@ -157,7 +206,9 @@ def open_searcher(
     index: str | Path, tokenizer: str | Path | None = None, k1: float = 0.9, b: float = 0.4
 ) -> ImpactSearcher | Bm25Searcher:
     """The searcher for the kind of index that is there, by its manifest."""
-    if IndexManifest.load(Path(index)).kind == Bm25Searcher.kind:
+    folder = Path(index)
+    manifest = foreign_manifest(folder) if tokenizer else IndexManifest.load(folder)
+    if manifest.kind == Bm25Searcher.kind:
         if tokenizer:
             raise UsageError(f"{index} is a BM25 index, it takes no tokenizer")
         return Bm25Searcher(index, k1, b)

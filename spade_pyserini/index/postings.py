@@ -1,0 +1,86 @@
+"""What is in an impact index: vectors of documents, taken together again, and figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from spade_pyserini import java
+from spade_pyserini.errors import ArtifactError
+from spade_pyserini.index.manifest import cannot_open
+
+
+class TermFigures(NamedTuple):
+    """A term, the documents that have it, and the sum of its impacts there."""
+
+    term: str
+    documents: int
+    impacts: int
+
+
+class IndexFigures(NamedTuple):
+    """``lengths``: the number of terms of each document, ascending.
+
+    ``impacts``: how many postings have each impact. ``frequent``: the most frequent terms.
+    """
+
+    terms: int
+    postings: int
+    lengths: list[int]
+    impacts: dict[int, int]
+    frequent: list[TermFigures]
+
+
+class Postings:
+    """Opens the index in ``folder``; close it after use."""
+
+    def __init__(self, folder: str | Path) -> None:
+        opened = java.our_class("ImpactPostings")
+        try:
+            self._postings = opened(str(folder))
+        except Exception as error:  # jnius.JavaException, which is only there once the JVM is
+            raise ArtifactError(cannot_open(Path(folder), error)) from None
+
+    def vectors(self, docids: list[str]) -> list[dict[str, int] | None]:
+        """The impacts of documents, None for one that is not there: one pass over all terms."""
+        asked = java.java_class("java.util.ArrayList")()
+        for docid in docids:
+            asked.add(docid)
+        found = self._postings.vectors(asked)
+        return [None if lines is None else read_impacts(lines) for lines in found]
+
+    def figures(self, frequent: int = 20) -> IndexFigures:
+        """Count everything: a pass over all postings."""
+        terms = postings = 0
+        lengths: list[int] = []
+        impacts: dict[int, int] = {}
+        most: list[TermFigures] = []
+        for line in self._postings.statistics(frequent).split("\n"):
+            kind, *values = line.split(" ")
+            if kind == "terms":
+                terms = int(values[0])
+            elif kind == "postings":
+                postings = int(values[0])
+            elif kind == "length":
+                lengths = list(map(int, values))
+            elif kind == "impact":
+                impacts[int(values[0])] = int(values[1])
+            else:
+                most.append(TermFigures(values[0], int(values[1]), int(values[2])))
+        return IndexFigures(terms, postings, lengths, impacts, most)
+
+    def close(self) -> None:
+        """Close the index."""
+        self._postings.close()
+
+    def __enter__(self) -> Postings:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def read_impacts(lines: str) -> dict[str, int]:
+    """What our Java tells of a document: a line for each term, with its impact."""
+    parts = (line.partition(" ") for line in lines.split("\n")[:-1])
+    return {term: int(impact) for term, _, impact in parts}

@@ -1,0 +1,185 @@
+package spade;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.lucene.index.BinaryDocValues;
+import org.apache.lucene.index.DirectoryReader;
+import org.apache.lucene.index.LeafReader;
+import org.apache.lucene.index.LeafReaderContext;
+import org.apache.lucene.index.PostingsEnum;
+import org.apache.lucene.index.Terms;
+import org.apache.lucene.index.TermsEnum;
+import org.apache.lucene.search.DocIdSetIterator;
+import org.apache.lucene.store.Directory;
+import org.apache.lucene.store.FSDirectory;
+import org.apache.lucene.util.Bits;
+import org.apache.lucene.util.BytesRef;
+
+/** What is in an impact index: document vectors, taken together again, and figures. */
+public final class ImpactPostings implements AutoCloseable {
+  private final Directory directory;
+  private final DirectoryReader reader;
+
+  public ImpactPostings(String index) throws IOException {
+    directory = FSDirectory.open(Path.of(index));
+    reader = DirectoryReader.open(directory);
+  }
+
+  /**
+   * The vectors of some documents, in one pass over all terms. Each is its terms and impacts,
+   * "term impact" with line feeds between them, terms in the order of their bytes; null for a
+   * document that is not there.
+   */
+  public String[] vectors(List<String> ids) throws IOException {
+    Map<BytesRef, Integer> wanted = new HashMap<>();
+    for (String id : ids) {
+      wanted.putIfAbsent(new BytesRef(id), wanted.size());
+    }
+    StringBuilder[] lines = new StringBuilder[wanted.size()];
+    for (LeafReaderContext leaf : reader.leaves()) {
+      TreeMap<Integer, StringBuilder> here = new TreeMap<>();
+      Bits live = leaf.reader().getLiveDocs();
+      BinaryDocValues names = leaf.reader().getBinaryDocValues("id");
+      for (int doc = 0; names != null && doc < leaf.reader().maxDoc(); doc++) {
+        if ((live == null || live.get(doc)) && names.advanceExact(doc)) {
+          Integer place = wanted.get(names.binaryValue());
+          if (place != null) {
+            lines[place] = new StringBuilder();
+            here.put(doc, lines[place]);
+          }
+        }
+      }
+      if (!here.isEmpty()) {
+        read(leaf.reader(), here);
+      }
+    }
+    String[] found = new String[ids.size()];
+    for (int place = 0; place < found.length; place++) {
+      StringBuilder vector = lines[wanted.get(new BytesRef(ids.get(place)))];
+      found[place] = vector == null ? null : vector.toString();
+    }
+    return found;
+  }
+
+  private static void read(LeafReader leaf, TreeMap<Integer, StringBuilder> wanted)
+      throws IOException {
+    Terms terms = leaf.terms("contents");
+    if (terms == null) {
+      return;
+    }
+    int[] documents = wanted.keySet().stream().mapToInt(Integer::intValue).toArray();
+    TermsEnum all = terms.iterator();
+    PostingsEnum postings = null;
+    while (all.next() != null) {
+      postings = all.postings(postings, PostingsEnum.FREQS);
+      int at = postings.nextDoc();
+      for (int next = 0; next < documents.length && at != DocIdSetIterator.NO_MORE_DOCS; next++) {
+        if (at < documents[next]) {
+          at = postings.advance(documents[next]);
+        }
+        if (at == documents[next]) {
+          StringBuilder line = wanted.get(at);
+          line.append(all.term().utf8ToString()).append(' ').append(postings.freq()).append('\n');
+        }
+      }
+    }
+  }
+
+  /**
+   * Figures of the documents that were not deleted. A line each: "terms N", "postings N",
+   * "length N..." (of every document, ascending), "impact I N" (postings with that impact), and
+   * "term T N I" for the most frequent terms (documents, sum of impacts).
+   */
+  public String statistics(int mostFrequent) throws IOException {
+    Map<String, long[]> terms = new HashMap<>();
+    TreeMap<Integer, Long> impacts = new TreeMap<>();
+    int[] lengths = new int[reader.maxDoc()];
+    boolean[] live = new boolean[reader.maxDoc()];
+    long postings = 0;
+    for (LeafReaderContext leaf : reader.leaves()) {
+      postings += count(leaf, terms, impacts, lengths, live);
+    }
+    StringBuilder lines = new StringBuilder();
+    lines.append("terms ").append(terms.size()).append("\npostings ").append(postings);
+    lines.append("\nlength");
+    int[] kept = new int[reader.numDocs()];
+    int place = 0;
+    for (int document = 0; document < lengths.length; document++) {
+      if (live[document]) {
+        kept[place++] = lengths[document];
+      }
+    }
+    Arrays.sort(kept);
+    for (int length : kept) {
+      lines.append(' ').append(length);
+    }
+    impacts.forEach((impact, number) -> lines.append("\nimpact " + impact + " " + number));
+    terms.entrySet().stream()
+        .sorted(
+            Map.Entry.<String, long[]>comparingByValue((one, two) -> Long.compare(two[0], one[0]))
+                .thenComparing(Map.Entry.comparingByKey()))
+        .limit(mostFrequent)
+        .forEach(
+            term ->
+                lines.append(
+                    "\nterm " + term.getKey() + " " + term.getValue()[0] + " "
+                        + term.getValue()[1]));
+    return lines.toString();
+  }
+
+  private static long count(
+      LeafReaderContext context,
+      Map<String, long[]> terms,
+      TreeMap<Integer, Long> impacts,
+      int[] lengths,
+      boolean[] live)
+      throws IOException {
+    LeafReader leaf = context.reader();
+    Bits bits = leaf.getLiveDocs();
+    for (int document = 0; document < leaf.maxDoc(); document++) {
+      live[context.docBase + document] = bits == null || bits.get(document);
+    }
+    long[] counted = new long[1 << 16];
+    long postings = 0;
+    Terms all = leaf.terms("contents");
+    TermsEnum each = all == null ? TermsEnum.EMPTY : all.iterator();
+    PostingsEnum found = null;
+    while (each.next() != null) {
+      found = each.postings(found, PostingsEnum.FREQS);
+      long documents = 0;
+      long sum = 0;
+      while (found.nextDoc() != DocIdSetIterator.NO_MORE_DOCS) {
+        int document = context.docBase + found.docID();
+        if (live[document]) {
+          lengths[document]++;
+          documents++;
+          sum += found.freq();
+          counted[Math.min(found.freq(), counted.length - 1)]++;
+        }
+      }
+      if (documents > 0) {
+        postings += documents;
+        long[] known = terms.computeIfAbsent(each.term().utf8ToString(), name -> new long[2]);
+        known[0] += documents;
+        known[1] += sum;
+      }
+    }
+    for (int impact = 0; impact < counted.length; impact++) {
+      if (counted[impact] > 0) {
+        impacts.merge(impact, counted[impact], Long::sum);
+      }
+    }
+    return postings;
+  }
+
+  @Override
+  public void close() throws IOException {
+    reader.close();
+    directory.close();
+  }
+}
