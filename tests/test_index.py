@@ -79,7 +79,7 @@ def test_an_index_that_lost_documents_is_not_kept(
 
     monkeypatch.setattr(build, "run_index_collection", half)
     with pytest.raises(ArtifactError, match="the index has 18 documents, the input has 30"):
-        build_impact_index(tiny_vectors, tmp_path / "index" / "x")
+        build_impact_index(tiny_vectors, tmp_path / "index" / "x", builder="anserini")
     assert [path.name for path in (tmp_path / "index").iterdir()] == ["x.log"]
 
 
@@ -109,7 +109,7 @@ def test_what_is_no_index_is_never_replaced(
 def test_anserini_does_not_outlive_us(tiny_vectors: Path, tmp_path: Path) -> None:
     """kill -9 of the index command ends the indexer too, and a rerun completes."""
     command = [sys.executable, "-m", "spade_pyserini.index", "--input", str(tiny_vectors)]
-    command += ["--output", str(tmp_path / "x")]
+    command += ["--output", str(tmp_path / "x"), "--builder", "anserini"]
     process = subprocess.Popen(command)
     log = tmp_path / "x.log"
     deadline = time.monotonic() + 60
@@ -144,7 +144,7 @@ def test_an_indexer_that_writes_nothing(
 ) -> None:
     monkeypatch.setattr(build, "run_index_collection", lambda *_, **__: None)
     with pytest.raises(ArtifactError, match="Lucene cannot open this index"):
-        build_impact_index(tiny_vectors, tmp_path / "x")
+        build_impact_index(tiny_vectors, tmp_path / "x", builder="anserini")
 
 
 def test_a_killed_build_is_completed(tiny_vectors: Path, tmp_path: Path) -> None:

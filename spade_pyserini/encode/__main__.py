@@ -56,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         default="bar",
         help="a bar on terminals, or JSON lines on stderr",
     )
+    add("--counts", metavar="FILE", help="rarity as in OTHER.counts.json, to add documents to it")
     add("--components", action="store_true", help="keep the two encoders' vectors too, for sweep")
     add("--overwrite", action="store_true", help="replace an existing output")
     return parser
@@ -114,6 +115,7 @@ def main(arguments: list[str]) -> None:
         part=part,
         max_errors=options.max_errors,
         progress=options.progress,
+        counts=options.counts,
     )
     print(output)
 

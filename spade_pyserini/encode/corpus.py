@@ -18,7 +18,7 @@ from pathlib import Path
 
 from spade_pyserini.components import record, remove_components
 from spade_pyserini.corpora import Corpus
-from spade_pyserini.encode.counts import counts_of, read_corpus
+from spade_pyserini.encode.counts import copy_counts, counts_of, read_corpus
 from spade_pyserini.encode.output import found_manifest, refuse_other_documents, start
 from spade_pyserini.encode.part import WHOLE, Part
 from spade_pyserini.encode.progress import Progress
@@ -49,12 +49,14 @@ def encode_corpus(
     part: Part = WHOLE,
     max_errors: int = 0,
     progress: str = "bar",
+    counts: str | Path | None = None,
 ) -> VectorManifest:
     """Write the vectors of ``corpus`` to the folder ``output``; return their manifest.
 
     With ``components`` the two encoders' vectors are kept beside it, see
     `spade_pyserini.components`; shards that lack them are encoded again. Up to ``max_errors`` bad
-    documents are left out, and listed in ``OUTPUT.errors.txt``.
+    documents are left out, and listed in ``OUTPUT.errors.txt``. ``counts`` is the file beside the
+    vectors of another corpus, for documents that are to be added to it.
 
     An output that the same call left unfinished is completed, a finished one is left alone, and
     one with other settings is refused unless ``overwrite``.
@@ -69,12 +71,14 @@ def encode_corpus(
             counted = found.settings.counts_sha256
         elif part != WHOLE:
             counted = counts_of(corpus, folder)
-        counts = read_corpus(corpus, model, folder, known=counted, max_errors=max_errors)
+        if counts is not None:
+            counted = copy_counts(Path(counts), folder)
+        digest = read_corpus(corpus, model, folder, known=counted, max_errors=max_errors)
         settings = _settings(
             corpus,
             model,
             found,
-            counts,
+            digest,
             model_name=model_name,
             shard_size=shard_size,
             batch_tokens=batch_tokens,

@@ -17,8 +17,15 @@ from tqdm import tqdm
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import Tolerance
-from spade_pyserini.errors import ArtifactError
-from spade_pyserini.files import beside, read_sealed, sha256, write_sealed
+from spade_pyserini.errors import ArtifactError, NotFoundError
+from spade_pyserini.files import (
+    beside,
+    read_json_file,
+    read_sealed,
+    sha256,
+    write_json,
+    write_sealed,
+)
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.counts import TermCounts, count_terms
 from spade_pyserini.wordpiece import WordPieces
@@ -55,6 +62,14 @@ def counts_of(corpus: Corpus, folder: Path) -> str | None:
     if not path.exists() or read_sealed(path, FORMAT)["corpus"] != corpus.name:
         return None
     return sha256(path)
+
+
+def copy_counts(source: Path, folder: Path) -> str:
+    """Take what was counted in another corpus; returns its digest."""
+    if not source.is_file():
+        raise NotFoundError(f"{source}: no such file; it is beside the vectors of a corpus")
+    write_json(counts_path(folder), read_json_file(source))
+    return sha256(counts_path(folder))
 
 
 def _texts(corpus: Corpus, max_errors: int) -> Iterator[str]:

@@ -21,14 +21,16 @@ from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, 
 from spade_pyserini.files import atomic_write, beside, folder_bytes, lock, remove, sha256
 from spade_pyserini.index.anserini import run_index_collection
 from spade_pyserini.index.direct import write_index
+from spade_pyserini.index.foreign import check_foreign
 from spade_pyserini.index.manifest import (
     IndexManifest,
     LuceneCounts,
+    encoder_digest,
     lucene_counts,
     manifest_path,
     tokenizer_path,
 )
-from spade_pyserini.wordpiece import WordPieces
+from spade_pyserini.wordpiece import WordPieces, find_tokenizer
 
 logger = logging.getLogger(__name__)
 JAVA_BLANKS = "".join(map(chr, range(33)))  # what Java trims: Anserini skips what is left empty
@@ -78,12 +80,61 @@ def build_impact_index(
         optimized=optimize,
         builder=builder,
         anserini=java.anserini_jar().stem,
+        encoder=encoder_digest(encoded.settings),
     )
 
+    files = [source / shard.file for shard in encoded.shards]
+    return _build_impacts(source, files, output, manifest, wordpieces, threads, overwrite)
+
+
+def build_foreign_index(
+    source: str | Path,
+    output: str | Path,
+    tokenizer: str | Path | None = None,
+    *,
+    builder: str = DIRECT,
+    threads: int = 1,
+    optimize: bool = False,
+    overwrite: bool = False,
+) -> IndexManifest:
+    """Build an impact index of vectors that another tool made, after a look at every line.
+
+    ``tokenizer`` is theirs: terms are checked by it, and searches need no other.
+    """
+    source, output = Path(source), Path(output)
+    wordpieces = WordPieces.load(find_tokenizer(tokenizer)) if tokenizer else None
+    found = check_foreign(source, wordpieces)
+    manifest = IndexManifest(
+        kind="impact",
+        corpus=source.resolve().name,
+        model=source.resolve().name,
+        documents=found.documents - found.empty,
+        empty_documents=found.empty,
+        postings=found.postings,
+        impacts=found.impacts,
+        source_sha256=found.digest,
+        tokenizer_fingerprint=wordpieces.fingerprint if wordpieces else None,
+        optimized=optimize,
+        builder=builder,
+        anserini=java.anserini_jar().stem,
+    )
+    return _build_impacts(source, found.files, output, manifest, wordpieces, threads, overwrite)
+
+
+def _build_impacts(
+    source: Path,
+    files: list[Path],
+    output: Path,
+    manifest: IndexManifest,
+    wordpieces: WordPieces | None,
+    threads: int,
+    overwrite: bool,
+) -> IndexManifest:
+    """By the builder that the manifest names; ``files`` are all there are below ``source``."""
+    total, optimize = manifest.documents, manifest.optimized
+
     def build(unfinished: Path) -> IndexManifest:
-        if builder == DIRECT:
-            files = [source / shard.file for shard in encoded.shards]
-            total = encoded.documents
+        if manifest.builder == DIRECT:
             write_index(files, unfinished, threads=threads, total=total, optimize=optimize)
         else:
             options = ["--impact", "--pretokenized", *(["--optimize"] if optimize else [])]
@@ -93,11 +144,13 @@ def build_impact_index(
                 unfinished,
                 *options,
                 threads=threads,
-                total=manifest.documents,
+                total=total,
                 log=log_path(output),
             )
         _compare(unfinished, manifest)
-        wordpieces.save(tokenizer_path(output))
+        remove(tokenizer_path(output))
+        if wordpieces:
+            wordpieces.save(tokenizer_path(output))
         return manifest
 
     with lock(output):
@@ -183,6 +236,8 @@ def _build(
     """Run ``build`` on a folder beside ``output`` and put the result in place."""
     if manifest_path(output).exists() and output.exists() and not overwrite:
         found = IndexManifest.load(output)
+        if found.updates:
+            raise OutputExistsError(f"{output} was changed since; pass --overwrite to build anew")
         if (found.source_sha256, found.optimized) != (expected.source_sha256, expected.optimized):
             raise OutputExistsError(f"{output} was built from something else; pass --overwrite")
         if _is_whole(output, found):

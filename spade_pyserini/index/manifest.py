@@ -6,13 +6,16 @@ query needs.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini import java
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.files import beside, read_sealed, write_sealed
+from spade_pyserini.vectors import VectorSettings
 from spade_pyserini.wordpiece import WordPieces, find_tokenizer
 
 FORMAT = "spade_pyserini.index/2"
@@ -31,7 +34,8 @@ class LuceneCounts(NamedTuple):
 class IndexManifest:
     """``kind`` is ``impact`` or ``bm25``; ``source_sha256`` is the digest of what was indexed.
 
-    ``builder``: ``anserini`` or ``direct``, see `spade_pyserini.index.build`.
+    ``builder``: ``anserini`` or ``direct``, see `spade_pyserini.index.build`. ``encoder`` is the
+    same for vectors that can be in one index. ``updates``: what was added and deleted since.
     """
 
     kind: str
@@ -46,6 +50,8 @@ class IndexManifest:
     optimized: bool
     builder: str
     anserini: str
+    encoder: str | None = None
+    updates: list[str] = field(default_factory=list)
 
     def save(self, folder: Path) -> None:
         """Write the manifest beside ``folder``."""
@@ -64,6 +70,13 @@ class IndexManifest:
             )
         values = read_sealed(path, FORMAT)
         return cls(**{part.name: values[part.name] for part in fields(cls)})
+
+
+def encoder_digest(settings: VectorSettings) -> str:
+    """Of all that makes the impacts of one document comparable with those of another."""
+    apart = {"corpus", "model", "shard_size", "batch_tokens"}
+    values = {name: value for name, value in asdict(settings).items() if name not in apart}
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def manifest_path(folder: Path) -> Path:
@@ -130,11 +143,20 @@ def lucene_counts(folder: Path) -> LuceneCounts:
     finally:
         directory.close()
     try:
-        return LuceneCounts(
+        counts = LuceneCounts(
             reader.numDocs(), reader.getSumDocFreq(FIELD), reader.getSumTotalTermFreq(FIELD)
         )
+        deleted = reader.hasDeletions()
     finally:
         reader.close()
+    if not deleted:
+        return counts
+    from spade_pyserini.index.postings import Postings
+
+    with Postings(folder) as postings:  # Lucene's sums have those of deleted documents too
+        figures = postings.figures(0)
+    impacts = sum(impact * number for impact, number in figures.impacts.items())
+    return LuceneCounts(counts.documents, figures.postings, impacts)
 
 
 def cannot_open(folder: Path, error: Exception) -> str:

@@ -43,7 +43,7 @@ class _Searcher:
             raise ArtifactError(cannot_open(self.index, error)) from None
         if documents != manifest.documents:
             message = f"{index}: {documents} documents, its manifest says"
-            raise ArtifactError(f"{message} {manifest.documents}; build the index again")
+            raise ArtifactError(f"{message} {manifest.documents}; build it, or change it, again")
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """The ``k`` best documents for ``query``."""

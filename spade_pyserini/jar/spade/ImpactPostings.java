@@ -1,6 +1,9 @@
 package spade;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -8,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.lucene.index.BinaryDocValues;
+import org.apache.lucene.index.CheckIndex;
 import org.apache.lucene.index.DirectoryReader;
 import org.apache.lucene.index.LeafReader;
 import org.apache.lucene.index.LeafReaderContext;
@@ -28,6 +32,24 @@ public final class ImpactPostings implements AutoCloseable {
   public ImpactPostings(String index) throws IOException {
     directory = FSDirectory.open(Path.of(index));
     reader = DirectoryReader.open(directory);
+  }
+
+  /** Lucene's own check of all files of an index: null if it is clean, else what is wrong. */
+  public static String check(String index) throws IOException {
+    ByteArrayOutputStream told = new ByteArrayOutputStream();
+    try (Directory directory = FSDirectory.open(Path.of(index));
+        CheckIndex check = new CheckIndex(directory)) {
+      check.setInfoStream(new PrintStream(told, true, StandardCharsets.UTF_8));
+      if (check.checkIndex().clean) {
+        return null;
+      }
+    }
+    return told.toString(StandardCharsets.UTF_8)
+        .lines()
+        .filter(line -> line.contains("Exception") || line.contains("ERROR"))
+        .findFirst()
+        .orElse("no segment can be read")
+        .strip();
   }
 
   /**

@@ -1,0 +1,265 @@
+"""An index that is there: verified, described, changed; and vectors of other tools' making."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spade_pyserini import (
+    ImpactSearcher,
+    SpadeModel,
+    build_impact_index,
+    encode_corpus,
+    open_corpus,
+    read_vectors,
+)
+from spade_pyserini.errors import (
+    ArtifactError,
+    InputError,
+    NotFoundError,
+    OutputExistsError,
+)
+from spade_pyserini.index import (
+    IndexManifest,
+    add_documents,
+    build_foreign_index,
+    delete_documents,
+    verify_index,
+)
+from spade_pyserini.index.update import BEFORE
+from spade_pyserini.stats import index_stats
+from tests.commands import Commands, copy_artifact
+from tests.conftest import write_corpus
+
+# Verify
+
+
+def test_a_whole_index_is_verified(tiny_index: Path, tiny_vectors: Path) -> None:
+    assert verify_index(tiny_index, tiny_vectors) == IndexManifest.load(tiny_index)
+    assert verify_index(tiny_index, tiny_vectors, sample=3)
+
+
+@pytest.mark.parametrize("ending", ["doc", "tim", "fdt", "dvd"])
+def test_a_flipped_bit_is_found(tiny_index: Path, tmp_path: Path, ending: str) -> None:
+    index = copy_artifact(tiny_index, tmp_path)
+    path = next(index.glob(f"*.{ending}"))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+    with pytest.raises(ArtifactError, match=r"damaged.*(checksum|[Cc]orrupt)"):
+        verify_index(index)
+
+
+def test_other_vectors_are_told(
+    tiny_index: Path, tiny_model: SpadeModel, tmp_path: Path, run: Commands
+) -> None:
+    corpus = open_corpus(str(write_corpus(tmp_path / "corpus", 12)))
+    encode_corpus(corpus, tiny_model, tmp_path / "other")
+    with pytest.raises(ArtifactError, match="was not built from"):
+        verify_index(tiny_index, tmp_path / "other")
+    assert run("index", "--verify", "--output", tiny_index).code == 0
+    assert run("index", "--verify").code == 2
+
+
+def test_a_half_written_index(tiny_index: Path, tmp_path: Path) -> None:
+    index = copy_artifact(tiny_index, tmp_path)
+    next(index.glob("segments_*")).unlink()
+    with pytest.raises(ArtifactError, match="damaged.*no segment"):
+        verify_index(index)
+
+
+# Figures
+
+
+def test_figures_of_an_index(tiny_index: Path, tiny_vectors: Path, run: Commands) -> None:
+    vectors = [vector.impacts for vector in read_vectors(tiny_vectors)]
+    found = index_stats(tiny_index, 2)
+    assert found["documents"] == 30
+    assert found["terms"] == len(set().union(*vectors))
+    assert found["postings"] == sum(map(len, vectors))
+    assert found["percentiles"]["50"] == sorted(map(len, vectors))[15]
+    impacts = [impact for vector in vectors for impact in vector.values()]
+    assert found["impacts"] == {str(one): impacts.count(one) for one in sorted(set(impacts))}
+    most = found["frequent"][0]
+    assert most["documents"] == sum(most["term"] in vector for vector in vectors)
+    assert most["impacts"] == sum(vector.get(most["term"], 0) for vector in vectors)
+
+    shown = run("stats", tiny_index)
+    assert shown.code == 0
+    assert "documents           30" in shown.out and most["term"] in shown.out
+    assert json.loads(run("stats", tiny_index, "--json", "--frequent", 2).out) == found
+    assert run("stats", "nowhere").code == 1
+
+
+# Changes
+
+
+@pytest.fixture
+def more(tiny_model: SpadeModel, tiny_vectors: Path, tmp_path: Path) -> Path:
+    """Vectors of d20 to d39, so ten of them replace others; d25's text is another one."""
+    source = write_corpus(tmp_path / "more", 40)
+    lines = (source / "corpus.jsonl").read_text().splitlines()[20:]
+    changed = json.loads(lines[5])
+    lines[5] = json.dumps({**changed, "text": "cat cat fish"})
+    (source / "corpus.jsonl").write_text("\n".join(lines))
+    encode_corpus(open_corpus(str(source)), tiny_model, tmp_path / "vectors")
+    return tmp_path / "vectors"
+
+
+def test_documents_are_added_and_replaced(
+    tiny_index: Path, tiny_vectors: Path, more: Path, tmp_path: Path, run: Commands
+) -> None:
+    index = copy_artifact(tiny_index, tmp_path / "index")
+    before = sorted(path.name for path in tiny_index.iterdir())
+    manifest = add_documents(more, index, threads=2)
+    wanted = {vector.docid: vector.impacts for vector in read_vectors(tiny_vectors)}
+    wanted |= {vector.docid: vector.impacts for vector in read_vectors(more)}
+    assert manifest.documents == 40 == len(wanted)
+    assert manifest.postings == sum(map(len, wanted.values()))
+    with ImpactSearcher(index) as searcher:
+        assert {docid: searcher.doc(docid) for docid in wanted} == wanted
+        assert len(searcher.search("the cat fish", 100)) > 10
+    assert verify_index(index) == manifest
+    assert add_documents(more, index) == manifest  # once is enough
+    assert index_stats(index)["postings"] == manifest.postings
+    assert sorted(path.name for path in tiny_index.iterdir()) == before
+    with pytest.raises(OutputExistsError, match="was changed since"):
+        build_impact_index(tiny_vectors, index)
+    assert run("index", "--input", more, "--add", "--output", index).code == 0
+    assert run("index", "--input", more, "--add").code == 2
+
+
+def test_documents_are_deleted(
+    tiny_index: Path, tiny_vectors: Path, tmp_path: Path, run: Commands
+) -> None:
+    index = copy_artifact(tiny_index, tmp_path)
+    manifest = delete_documents(index, ["d3", "d4", "d3"])
+    assert manifest.documents == 28
+    left = {one.docid: one.impacts for one in read_vectors(tiny_vectors)}
+    assert manifest.postings == sum(len(left[docid]) for docid in left if docid[1:] not in "34")
+    with ImpactSearcher(index) as searcher:
+        assert searcher.doc("d3") is None and searcher.doc("d5") == left["d5"]
+        hits = {hit.docid for hit in searcher.search("the cat dog bird fish", 100)}
+        assert not hits & {"d3", "d4"}
+    assert verify_index(index) == manifest
+    assert delete_documents(index, ["d4", "d3"]) == manifest
+    with pytest.raises(NotFoundError, match="has no document 'd3'; nothing was deleted"):
+        delete_documents(index, ["d3", "d5"])
+    assert run("index", "--delete", "d5", "d6", "--output", index).code == 0
+    assert IndexManifest.load(index).documents == 26
+
+
+def test_vectors_made_in_another_way_are_refused(
+    tiny_index: Path, tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    index = copy_artifact(tiny_index, tmp_path / "index")
+    source = write_corpus(tmp_path / "corpus", 3)
+    k = tiny_model.config.k
+    try:
+        tiny_model.reconfigure(k=k + 1)
+        encode_corpus(open_corpus(str(source)), tiny_model, tmp_path / "vectors")
+    finally:
+        tiny_model.reconfigure(k=k)
+    with pytest.raises(ArtifactError, match="encoded in another way"):
+        add_documents(tmp_path / "vectors", index)
+    assert verify_index(index).documents == 30
+
+
+@pytest.mark.parametrize("moment", ["no folder", "no manifest", "not tidied"])
+def test_a_change_that_was_killed(
+    tiny_index: Path, more: Path, tmp_path: Path, moment: str
+) -> None:
+    """What kill -9 leaves in the three moments of putting a change in its place."""
+    index = copy_artifact(tiny_index, tmp_path / "index")
+    old = (index.parent / f"{index.name}.manifest.json").read_bytes()
+    other = copy_artifact(tiny_index, tmp_path / "old")
+    changed = add_documents(more, index)
+    other.rename(index.parent / f"{index.name}.{BEFORE}")
+    if moment == "no folder":
+        index.rename(index.parent / f"{index.name}.building")
+    if moment != "not tidied":
+        (index.parent / f"{index.name}.manifest.json").write_bytes(old)
+    assert add_documents(more, index) == changed
+    assert verify_index(index) == changed
+    assert not list(index.parent.glob(f"*.{BEFORE}"))
+
+
+# Vectors of other tools
+
+
+def write_foreign(folder: Path, *lines: dict[str, Any] | str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    text = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    (folder / "vectors.jsonl").write_text("\n".join(text) + "\n")
+    return folder
+
+
+GOOD = {"id": "a", "contents": "a cat", "vector": {"cat": 3, "dog": 1}}
+
+
+def test_foreign_vectors_are_indexed_and_searched(
+    tiny_index: Path, tmp_path: Path, run: Commands
+) -> None:
+    source = write_foreign(tmp_path / "splade", GOOD, {"id": "b", "vector": {}})
+    tokenizer = tiny_index.with_name(f"{tiny_index.name}.tokenizer.json")
+    flags = ("--foreign", "--input", source, "--output", tmp_path / "x")
+    assert run("index", *flags, "--tokenizer", tokenizer).code == 0
+    assert verify_index(tmp_path / "x").empty_documents == 1
+    with ImpactSearcher(tmp_path / "x") as searcher:
+        assert [tuple(hit) for hit in searcher.search("cat cat dog fish")] == [("a", 4)]
+        assert searcher.unknown_terms("fish and cat") == ["fish", "and"]
+        assert searcher.unknown_terms("") == []
+    (tmp_path / "x.manifest.json").unlink()  # as another tool would have left it
+    (tmp_path / "x.tokenizer.json").unlink()
+    found = run("search", "--index", tmp_path / "x", "--tokenizer", tokenizer, "--query", "cat")
+    assert found.code == 0 and "a" in found.out
+    assert index_stats(tmp_path / "x")["postings"] == 2
+    assert run("search", "--index", tmp_path / "x", "--query", "cat").code == 1
+    assert run("index", "--input", source, "--tokenizer", tokenizer).code == 2
+
+
+def test_without_their_tokenizer_a_search_asks_for_it(tmp_path: Path) -> None:
+    build_foreign_index(write_foreign(tmp_path / "v", GOOD), tmp_path / "x")
+    with pytest.raises(ArtifactError, match="pass --tokenizer"):
+        ImpactSearcher(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ({"id": "b", "vector": {"cat": 1.5}}, "the impact of 'cat' is 1.5"),
+        ({"id": "b", "vector": {"cat": 0}}, "the impact of 'cat' is 0"),
+        ({"id": "b", "vector": {"cat": True}}, "the impact of 'cat' is True"),
+        ({"id": "b", "vector": {"a cat": 1}}, "would split the term 'a cat'"),
+        ({"id": "b", "vector": {"x" * 300: 1}}, "would split the term"),
+        ({"id": "b", "vector": {"Cat": 1}}, "'Cat' is no WordPiece of this tokenizer"),
+        ({"id": "a", "vector": {"cat": 1}}, "the id 'a' was used before"),
+        ({"id": "b c", "vector": {"cat": 1}}, "white space"),
+        ({"id": 7, "vector": {"cat": 1}}, "`id` as text"),
+        ({"id": "b", "vector": [1]}, "as an object"),
+        ("{", "not valid JSON"),
+    ],
+)
+def test_a_bad_line_is_named_and_nothing_is_built(
+    tiny_index: Path, tmp_path: Path, line: dict[str, Any] | str, told: str
+) -> None:
+    source = write_foreign(tmp_path / "v", GOOD, line)
+    tokenizer = tiny_index.with_name(f"{tiny_index.name}.tokenizer.json")
+    with pytest.raises(InputError, match="vectors.jsonl:2") as caught:
+        build_foreign_index(source, tmp_path / "x", tokenizer)
+    assert told in str(caught.value)
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_empty_folder_has_no_vectors(tmp_path: Path) -> None:
+    (tmp_path / "v").mkdir()
+    with pytest.raises(NotFoundError, match="no vectors there"):
+        build_foreign_index(tmp_path / "v", tmp_path / "x")
+
+
+def test_a_tokenizer_that_is_not_there(tiny_index: Path) -> None:
+    with pytest.raises(NotFoundError, match="no tokenizer is called 'no-such/tokenizer'"):
+        ImpactSearcher(tiny_index, "no-such/tokenizer")
