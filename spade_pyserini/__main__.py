@@ -25,9 +25,13 @@ other runs, to compare and combine with:
   rerank     a run re-ranked by a cross-encoder
   fuse       several runs into one
 
+for other engines:
+  export     an index for CIFF, PISA, OpenSearch or Milvus
+
 looking closer:
   breakdown  measures by how many terms topics and answers share
   compare    two runs, topic by topic
+  stats      what is in an index, in figures
   explain    why a document is found, and which terms it was given
   sweep      effectiveness, latency and size over alpha, gamma and k
   report     all about some runs as one HTML page

@@ -67,7 +67,7 @@ def test_other_vectors_are_told(
 def test_a_half_written_index(tiny_index: Path, tmp_path: Path) -> None:
     index = copy_artifact(tiny_index, tmp_path)
     next(index.glob("segments_*")).unlink()
-    with pytest.raises(ArtifactError, match="damaged.*no segment"):
+    with pytest.raises(ArtifactError, match=r"damaged.*no segment"):
         verify_index(index)
 
 
@@ -248,7 +248,7 @@ def test_a_bad_line_is_named_and_nothing_is_built(
 ) -> None:
     source = write_foreign(tmp_path / "v", GOOD, line)
     tokenizer = tiny_index.with_name(f"{tiny_index.name}.tokenizer.json")
-    with pytest.raises(InputError, match="vectors.jsonl:2") as caught:
+    with pytest.raises(InputError, match=r"vectors\.jsonl:2") as caught:
         build_foreign_index(source, tmp_path / "x", tokenizer)
     assert told in str(caught.value)
     assert not (tmp_path / "x").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,6 +49,20 @@ class Postings:
             asked.add(docid)
         found = self._postings.vectors(asked)
         return [None if lines is None else read_impacts(lines) for lines in found]
+
+    def documents(self) -> list[str]:
+        """The ids of all documents, in the order of the index."""
+        ids: str = self._postings.ids()
+        return ids.split("\n")[:-1]
+
+    def terms(self) -> Iterator[tuple[str, list[int], list[int]]]:
+        """Every term in the order of its bytes: its documents, as places in `documents`, and its
+        impacts there.
+        """
+        for term in self._postings.terms():
+            pairs = self._postings.postings(term)
+            if pairs:  # not all of its documents were deleted
+                yield term, pairs[::2], pairs[1::2]
 
     def figures(self, frequent: int = 20) -> IndexFigures:
         """Count everything: a pass over all postings."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spade_pyserini import cli
 from spade_pyserini.errors import UsageError
 from spade_pyserini.files import file_name
-from spade_pyserini.records import Document, Hit
+from spade_pyserini.records import Document, Hit, Topic
+
+if TYPE_CHECKING:
+    from spade_pyserini.search import ImpactSearcher
 
 MODULE = "spade_pyserini.search"
 EXAMPLE = """python -m spade_pyserini.search --index index/pydoc.spade --topics pydoc-test
@@ -34,7 +38,12 @@ def main(arguments: list[str]) -> None:
     add("--hits", type=cli.positive, metavar="N", help="hits per topic (default: 1000, query: 10)")
     add("--threads", type=cli.threads, default=1, metavar="N", help="search threads")
     add("--batch-size", type=cli.positive, default=64, metavar="N", help="topics per Java call")
-    add("--tokenizer", metavar="PATH", help="tokenizer.json or model folder (default: the index's)")
+    add(
+        "--tokenizer",
+        metavar="NAME|PATH",
+        help="tokenizer.json, or a model's folder or name (default: the index's); with it, the "
+        "index may be of another tool's making",
+    )
     add("--k1", type=float, default=0.9, help="BM25's k1, for a BM25 index")
     add("--b", type=float, default=0.4, help="BM25's b, for a BM25 index")
     add("--remove-query", action="store_true", help="drop the document whose id is the topic's")
@@ -56,7 +65,7 @@ def main(arguments: list[str]) -> None:
 
 def _topics(options: argparse.Namespace) -> None:
     from spade_pyserini.files import refuse_existing
-    from spade_pyserini.search import open_searcher, search_topics, write_run
+    from spade_pyserini.search import ImpactSearcher, open_searcher, search_topics, write_run
     from spade_pyserini.topics import read_topics
     from spade_pyserini.topics.read import topics_name
 
@@ -66,6 +75,8 @@ def _topics(options: argparse.Namespace) -> None:
     output = Path(options.output or Path("runs", f"run.{index}.{name}.txt"))
     refuse_existing(output, options.overwrite)
     with open_searcher(options.index, options.tokenizer, options.k1, options.b) as searcher:
+        if options.verbose and isinstance(searcher, ImpactSearcher):
+            _tell_unknown(searcher, topics)
         rankings = search_topics(
             searcher,
             topics,
@@ -84,6 +95,13 @@ def _topics(options: argparse.Namespace) -> None:
     print(output)
 
 
+def _tell_unknown(searcher: ImpactSearcher, topics: list[Topic]) -> None:
+    for topic in topics:
+        if unknown := searcher.unknown_terms(topic.text):
+            shown = " ".join(unknown)
+            logger.info("topic %s: ignored, as no document has it: %s", topic.qid, shown)
+
+
 def _query(options: argparse.Namespace) -> None:
     from spade_pyserini.search import ImpactSearcher, open_searcher
 
@@ -92,6 +110,8 @@ def _query(options: argparse.Namespace) -> None:
         titles = _titles(options.corpus, hits) if options.corpus else {}
         if isinstance(searcher, ImpactSearcher):
             print("query:", " ".join(searcher.wordpieces.query_terms(options.query)))
+            if options.verbose:
+                _tell_unknown(searcher, [Topic("query", options.query)])
         for rank, hit in enumerate(hits, start=1):
             title = titles[hit.docid].title if hit.docid in titles else ""
             print(f"{rank:4}  {hit.score:<10.6g} {hit.docid} {title}".rstrip())

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -15,6 +16,7 @@ import org.apache.lucene.index.CheckIndex;
 import org.apache.lucene.index.DirectoryReader;
 import org.apache.lucene.index.LeafReader;
 import org.apache.lucene.index.LeafReaderContext;
+import org.apache.lucene.index.MultiTerms;
 import org.apache.lucene.index.PostingsEnum;
 import org.apache.lucene.index.Terms;
 import org.apache.lucene.index.TermsEnum;
@@ -28,10 +30,20 @@ import org.apache.lucene.util.BytesRef;
 public final class ImpactPostings implements AutoCloseable {
   private final Directory directory;
   private final DirectoryReader reader;
+  private final int[] numbers; // of documents, without those that were deleted: -1
 
   public ImpactPostings(String index) throws IOException {
     directory = FSDirectory.open(Path.of(index));
     reader = DirectoryReader.open(directory);
+    numbers = new int[reader.maxDoc()];
+    int next = 0;
+    for (LeafReaderContext leaf : reader.leaves()) {
+      Bits live = leaf.reader().getLiveDocs();
+      for (int document = 0; document < leaf.reader().maxDoc(); document++) {
+        boolean there = live == null || live.get(document);
+        numbers[leaf.docBase + document] = there ? next++ : -1;
+      }
+    }
   }
 
   /** Lucene's own check of all files of an index: null if it is clean, else what is wrong. */
@@ -112,6 +124,49 @@ public final class ImpactPostings implements AutoCloseable {
     }
   }
 
+  /** All terms that a document has, in the order of their bytes. */
+  public String[] terms() throws IOException {
+    List<String> found = new ArrayList<>();
+    Terms all = MultiTerms.getTerms(reader, "contents");
+    TermsEnum each = all == null ? TermsEnum.EMPTY : all.iterator();
+    while (each.next() != null) {
+      found.add(each.term().utf8ToString());
+    }
+    return found.toArray(String[]::new);
+  }
+
+  /** The postings of a term: document, impact, document, impact... Documents as in {@link #ids}. */
+  public int[] postings(String term) throws IOException {
+    PostingsEnum each = MultiTerms.getTermPostingsEnum(reader, "contents", new BytesRef(term));
+    int[] found = new int[64];
+    int size = 0;
+    while (each != null && each.nextDoc() != DocIdSetIterator.NO_MORE_DOCS) {
+      if (numbers[each.docID()] < 0) {
+        continue;
+      }
+      if (size == found.length) {
+        found = Arrays.copyOf(found, 2 * size);
+      }
+      found[size++] = numbers[each.docID()];
+      found[size++] = each.freq();
+    }
+    return Arrays.copyOf(found, size);
+  }
+
+  /** The ids of all documents that were not deleted, a line each: the first is number 0. */
+  public String ids() throws IOException {
+    StringBuilder lines = new StringBuilder();
+    for (LeafReaderContext leaf : reader.leaves()) {
+      BinaryDocValues names = leaf.reader().getBinaryDocValues("id");
+      for (int document = 0; document < leaf.reader().maxDoc(); document++) {
+        if (numbers[leaf.docBase + document] >= 0 && names.advanceExact(document)) {
+          lines.append(names.binaryValue().utf8ToString()).append('\n');
+        }
+      }
+    }
+    return lines.toString();
+  }
+
   /**
    * Figures of the documents that were not deleted. A line each: "terms N", "postings N",
    * "length N..." (of every document, ascending), "impact I N" (postings with that impact), and
@@ -121,10 +176,9 @@ public final class ImpactPostings implements AutoCloseable {
     Map<String, long[]> terms = new HashMap<>();
     TreeMap<Integer, Long> impacts = new TreeMap<>();
     int[] lengths = new int[reader.maxDoc()];
-    boolean[] live = new boolean[reader.maxDoc()];
     long postings = 0;
     for (LeafReaderContext leaf : reader.leaves()) {
-      postings += count(leaf, terms, impacts, lengths, live);
+      postings += count(leaf, terms, impacts, lengths);
     }
     StringBuilder lines = new StringBuilder();
     lines.append("terms ").append(terms.size()).append("\npostings ").append(postings);
@@ -132,7 +186,7 @@ public final class ImpactPostings implements AutoCloseable {
     int[] kept = new int[reader.numDocs()];
     int place = 0;
     for (int document = 0; document < lengths.length; document++) {
-      if (live[document]) {
+      if (numbers[document] >= 0) {
         kept[place++] = lengths[document];
       }
     }
@@ -154,18 +208,13 @@ public final class ImpactPostings implements AutoCloseable {
     return lines.toString();
   }
 
-  private static long count(
+  private long count(
       LeafReaderContext context,
       Map<String, long[]> terms,
       TreeMap<Integer, Long> impacts,
-      int[] lengths,
-      boolean[] live)
+      int[] lengths)
       throws IOException {
     LeafReader leaf = context.reader();
-    Bits bits = leaf.getLiveDocs();
-    for (int document = 0; document < leaf.maxDoc(); document++) {
-      live[context.docBase + document] = bits == null || bits.get(document);
-    }
     long[] counted = new long[1 << 16];
     long postings = 0;
     Terms all = leaf.terms("contents");
@@ -177,7 +226,7 @@ public final class ImpactPostings implements AutoCloseable {
       long sum = 0;
       while (found.nextDoc() != DocIdSetIterator.NO_MORE_DOCS) {
         int document = context.docBase + found.docID();
-        if (live[document]) {
+        if (numbers[document] >= 0) {
           lengths[document]++;
           documents++;
           sum += found.freq();

@@ -1,0 +1,1 @@
+"""Impact indexes for other engines: CIFF, PISA, OpenSearch, Milvus."""

@@ -1,0 +1,66 @@
+"""``python -m spade_pyserini.export``: an impact index for another engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spade_pyserini import cli
+from spade_pyserini.errors import UsageError
+from spade_pyserini.files import file_name
+
+MODULE = "spade_pyserini.export"
+EXAMPLE = """python -m spade_pyserini.export --index index/pydoc.spade --to ciff --output pydoc.ciff
+  python -m spade_pyserini.export --index index/pydoc.spade --to milvus --uri pydoc.db"""
+ENGINES = ("ciff", "pisa", "opensearch", "milvus")
+
+
+def main(arguments: list[str]) -> None:
+    parser = cli.parser(MODULE, "Hand an impact index to another engine.", EXAMPLE)
+    add = parser.add_argument
+    add("--index", required=True, metavar="DIR", help="an impact index of spade_pyserini.index")
+    add("--to", required=True, choices=ENGINES, help="the engine, or the format")
+    add("--output", metavar="PATH", help="file or folder (default: index/NAME.ENGINE)")
+    add(
+        "--field",
+        choices=("rank_features", "sparse_vector"),
+        default="rank_features",
+        help="opensearch: type of the field",
+    )
+    add("--uri", help="milvus: a file for the embedded one, or the address of a cluster")
+    add("--token", default="", help="milvus: user:password, or an API key")
+    add("--collection", metavar="NAME", help="milvus: the collection (default: the index's name)")
+    add("--overwrite", action="store_true", help="replace what is there")
+    options = parser.parse_args(arguments)
+    cli.log_to_stderr(options.verbose)
+    if (options.to == "milvus") != bool(options.uri):
+        raise UsageError("--to milvus goes with --uri: a file, or the address of a cluster")
+    index = Path(options.index)
+    name = index.resolve().name
+    output = Path(options.output or index.resolve().with_name(f"{name}.{options.to}"))
+    if options.to == "ciff":
+        from spade_pyserini.export.ciff import write_ciff
+
+        write_ciff(index, output, description=name, overwrite=options.overwrite)
+        print(output)
+    elif options.to == "pisa":
+        from spade_pyserini.export.pisa import write_pisa
+
+        write_pisa(index, output, overwrite=options.overwrite)
+        print(output)
+    elif options.to == "opensearch":
+        from spade_pyserini.export.opensearch import write_bulk
+
+        paths = write_bulk(index, output, options.field, overwrite=options.overwrite)
+        print(*paths, sep="\n")
+    else:
+        from spade_pyserini.export.milvus import write_milvus
+
+        collection = options.collection or file_name(name).replace("-", "_").replace(".", "_")
+        write_milvus(
+            index, options.uri, collection, token=options.token, overwrite=options.overwrite
+        )
+        print(f"{options.uri} {collection}")
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -1,0 +1,94 @@
+"""PISA: the engine that the paper measures its latency in, by way of pyterrier-pisa (an extra)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from spade_pyserini import java
+from spade_pyserini.errors import NotFoundError, OutputExistsError
+from spade_pyserini.files import beside, remove
+from spade_pyserini.index.manifest import index_tokenizer, tokenizer_path
+from spade_pyserini.index.postings import Postings
+from spade_pyserini.records import Hit, Ranking, Topic
+from spade_pyserini.wordpiece import WordPieces
+
+ALGORITHMS = ("maxscore", "block_max_wand", "block_max_maxscore", "wand")
+BATCH = 1000  # documents that are taken together from Lucene
+
+
+def write_pisa(index: str | Path, output: str | Path, *, overwrite: bool = False) -> int:
+    """Make a PISA index of an impact index; returns the number of documents."""
+    pisa, folder = _pisa(), Path(output)
+    if folder.exists() and not overwrite:
+        raise OutputExistsError(f"{folder} exists already; pass --overwrite to replace it")
+    wordpieces = index_tokenizer(Path(index))
+    unfinished = beside(folder, "building")
+    remove(unfinished)
+    unfinished.parent.mkdir(parents=True, exist_ok=True)
+    with Postings(index) as postings:
+        docids = postings.documents()
+        indexer = pisa.PisaIndex(str(unfinished), stemmer="none").toks_indexer(scale=1.0)
+        indexer.index(_documents(postings, docids))
+    remove(folder)
+    wordpieces.save(tokenizer_path(folder))
+    unfinished.replace(folder)
+    return len(docids)
+
+
+def _documents(postings: Postings, docids: list[str]) -> Iterator[dict[str, Any]]:
+    for start in range(0, len(docids), BATCH):
+        part = docids[start : start + BATCH]
+        for docid, impacts in zip(part, postings.vectors(part), strict=True):
+            yield {"docno": docid, "toks": impacts}
+
+
+class PisaSearcher:
+    """Boolean WordPieces on a PISA index; the score is the exact inner product."""
+
+    def __init__(self, index: str | Path, algorithm: str = "maxscore") -> None:
+        self.algorithm = algorithm
+        self.wordpieces = WordPieces.load(tokenizer_path(Path(index)))
+        self._index = _pisa().PisaIndex(str(index), stemmer="none")
+        self._engines: dict[tuple[int, int], Any] = {}
+
+    def search(self, query: str, k: int = 10) -> list[Hit]:
+        """The ``k`` best documents for ``query``."""
+        return self.batch_search([Topic("query", query)], k)[0].hits
+
+    def batch_search(self, topics: list[Topic], k: int = 1000, threads: int = 1) -> list[Ranking]:
+        """Rankings in the order of the topics; ties in PISA's order."""
+        import pandas
+
+        if (k, threads) not in self._engines:
+            self._engines[k, threads] = self._index.quantized(
+                num_results=k, threads=threads, query_algorithm=self.algorithm, toks_scale=1.0
+            )
+        bags = {topic.qid: self.wordpieces.query_terms(topic.text) for topic in topics}
+        asked = pandas.DataFrame(
+            [
+                {"qid": qid, "query": "", "query_toks": dict.fromkeys(terms, 1)}
+                for qid, terms in bags.items()
+                if terms
+            ]
+        )
+        hits: dict[str, list[Hit]] = {topic.qid: [] for topic in topics}
+        if len(asked):
+            found = self._engines[k, threads](asked)
+            rows = zip(found["qid"], found["docno"], found["score"], strict=True)
+            for qid, docid, score in rows:
+                hits[qid].append(Hit(docid, round(score)))
+        return [Ranking(topic.qid, hits[topic.qid]) for topic in topics]
+
+
+def _pisa() -> Any:
+    java.start()  # before PyTerrier starts one in its own way
+    try:
+        import pyterrier_pisa
+    except ModuleNotFoundError:
+        message = "PISA needs pyterrier-pisa: pip install 'spade_pyserini[pisa]'"
+        raise NotFoundError(message) from None
+    logging.getLogger("pyterrier_pisa").setLevel(logging.WARNING)
+    return pyterrier_pisa

@@ -1,0 +1,227 @@
+"""Impact indexes for other engines: the same vectors, and where they run here, the same hits."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spade_pyserini import ImpactSearcher, read_vectors
+from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError, UsageError
+from spade_pyserini.export.ciff import read_ciff, write_ciff
+from spade_pyserini.export.opensearch import feature, query, write_bulk
+from spade_pyserini.index import build_foreign_index, delete_documents
+from spade_pyserini.records import Hit, Topic
+from tests.commands import Commands, copy_artifact
+
+QUERIES = ["cat", "the old dog", "fish and bird and fish", "the the cat", ""]
+
+
+@pytest.fixture(scope="module")
+def wanted(tiny_vectors: Path) -> dict[str, dict[str, int]]:
+    return {vector.docid: vector.impacts for vector in read_vectors(tiny_vectors)}
+
+
+def same_hits(ours: list[Hit], theirs: list[Hit], k: int) -> None:
+    """The same scores; the same documents, but for those that tie with the last one."""
+    assert [hit.score for hit in theirs] == [hit.score for hit in ours]
+    last = ours[-1].score if len(ours) == k else 0
+    assert {hit for hit in theirs if hit.score > last} == {hit for hit in ours if hit.score > last}
+
+
+# CIFF
+
+
+def test_ciff_and_back(
+    tiny_index: Path, wanted: dict[str, dict[str, int]], tmp_path: Path, run: Commands
+) -> None:
+    path = tmp_path / "tiny.ciff"
+    assert run("export", "--index", tiny_index, "--to", "ciff", "--output", path).code == 0
+    found = read_ciff(path)
+    assert found.vectors == wanted
+    assert found.description == "tiny"
+    with pytest.raises(OutputExistsError):
+        write_ciff(tiny_index, path)
+    assert write_ciff(tiny_index, path, overwrite=True) == len(set().union(*wanted.values()))
+
+
+def test_ciff_without_deleted_documents(
+    tiny_index: Path, wanted: dict[str, dict[str, int]], tmp_path: Path
+) -> None:
+    index = copy_artifact(tiny_index, tmp_path)
+    gone = ["d0", "d7", "d29"]
+    delete_documents(index, gone)
+    write_ciff(index, tmp_path / "x.ciff")
+    left = {docid: impacts for docid, impacts in wanted.items() if docid not in gone}
+    assert read_ciff(tmp_path / "x.ciff").vectors == left
+
+
+def test_a_damaged_ciff_file(tiny_index: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.ciff"
+    write_ciff(tiny_index, path)
+    whole = path.read_bytes()
+    for content in (whole[:-5], whole[:40], b"", whole + b"\0", b"\xff" * 50):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"x\.ciff"):
+            read_ciff(path)
+
+
+# PISA
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("algorithm", ["maxscore", "block_max_wand"])
+def test_pisa_finds_the_same(tiny_index: Path, tmp_path: Path, algorithm: str) -> None:
+    pytest.importorskip("pyterrier_pisa", reason="needs pip install 'spade_pyserini[pisa]'")
+    from spade_pyserini.export.pisa import PisaSearcher, write_pisa
+
+    assert write_pisa(tiny_index, tmp_path / "pisa") == 30
+    with pytest.raises(OutputExistsError):
+        write_pisa(tiny_index, tmp_path / "pisa")
+    engine = PisaSearcher(tmp_path / "pisa", algorithm)
+    topics = [Topic(str(number), text) for number, text in enumerate(QUERIES)]
+    with ImpactSearcher(tiny_index) as searcher:
+        for k in (3, 30):
+            pairs = zip(
+                searcher.batch_search(topics, k), engine.batch_search(topics, k), strict=True
+            )
+            for ours, theirs in pairs:
+                assert ours.qid == theirs.qid
+                same_hits(ours.hits, theirs.hits, k)
+
+
+# OpenSearch
+
+
+@pytest.mark.parametrize("kind", ["rank_features", "sparse_vector"])
+def test_a_bulk_file_and_its_query(
+    tiny_index: Path, wanted: dict[str, dict[str, int]], tmp_path: Path, kind: str, run: Commands
+) -> None:
+    flags = ("--to", "opensearch", "--output", tmp_path / "tiny", "--field", kind)
+    shown = run("export", "--index", tiny_index, *flags)
+    mapping, bulk = (Path(line) for line in shown.out.split())
+    assert json.loads(mapping.read_text()) == {
+        "mappings": {"properties": {"impacts": {"type": kind}}}
+    }
+    lines = [json.loads(line) for line in bulk.read_text().splitlines()]
+    pairs = zip(lines[::2], lines[1::2], strict=True)
+    found = {action["index"]["_id"]: document["impacts"] for action, document in pairs}
+    assert found == {docid: _features(impacts) for docid, impacts in wanted.items()}
+
+    with ImpactSearcher(tiny_index) as searcher:
+        asked = query(searcher.wordpieces, "the cat the", 5, kind)
+        hits = searcher.search("the cat the", 30)
+    assert asked["size"] == 5
+    scores = {docid: _score(asked["query"], impacts) for docid, impacts in found.items()}
+    assert {hit.docid: hit.score for hit in hits} == {d: s for d, s in scores.items() if s}
+    with pytest.raises(OutputExistsError):
+        write_bulk(tiny_index, tmp_path / "tiny", kind)
+
+
+def _features(impacts: dict[str, int]) -> dict[str, int]:
+    return {feature(term): impact for term, impact in impacts.items()}
+
+
+def _score(asked: dict[str, Any], impacts: dict[str, int]) -> float:
+    """What the engines say that such a query computes."""
+    if "sparse_vector" in asked:
+        vector = asked["sparse_vector"]["query_vector"]
+        return sum(weight * impacts.get(term, 0) for term, weight in vector.items())
+    names = [one["rank_feature"]["field"] for one in asked["bool"]["should"]]
+    assert all(one["rank_feature"]["linear"] == {} for one in asked["bool"]["should"])
+    return sum(impacts.get(name.removeprefix("impacts."), 0) for name in names)
+
+
+def test_a_full_stop_is_no_path(tmp_path: Path) -> None:
+    assert feature(".") == "[full-stop]" and feature("a") == "a"
+
+
+def test_impacts_that_rank_features_would_round(tmp_path: Path) -> None:
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / "a.jsonl").write_text('{"id": "a", "vector": {"cat": 600}}')
+    build_foreign_index(tmp_path / "v", tmp_path / "x")
+    with pytest.raises(UsageError, match="keeps whole numbers to 511"):
+        write_bulk(tmp_path / "x", tmp_path / "out")
+    assert len(write_bulk(tmp_path / "x", tmp_path / "out", "sparse_vector")) == 2
+
+
+# Milvus
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_milvus_finds_the_same(tiny_index: Path, tmp_path: Path, run: Commands) -> None:
+    pytest.importorskip("pymilvus", reason="needs pip install 'spade_pyserini[milvus]'")
+    from spade_pyserini.export.milvus import MilvusSearcher
+
+    flags = ("--index", tiny_index, "--to", "milvus", "--uri", tmp_path / "tiny.db")
+    shown = run("export", *flags)
+    assert shown.code == 0 and shown.out.split()[-1] == "tiny"
+    again = run("export", *flags)
+    assert again.code == 1 and "pass --overwrite" in again.err
+    with ImpactSearcher(tiny_index) as searcher:
+        engine = MilvusSearcher(str(tmp_path / "tiny.db"), "tiny", searcher.wordpieces)
+        try:
+            for text in QUERIES:
+                same_hits(searcher.search(text, 5), engine.search(text, 5), 5)
+        finally:
+            engine.close()
+
+
+# What is missing
+
+
+@pytest.mark.parametrize(
+    ("engine", "library", "extra"),
+    [("pisa", "pyterrier_pisa", "pisa"), ("milvus", "pymilvus", "milvus")],
+)
+def test_an_engine_that_is_not_installed(
+    tiny_index: Path,
+    tmp_path: Path,
+    run: Commands,
+    monkeypatch: pytest.MonkeyPatch,
+    engine: str,
+    library: str,
+    extra: str,
+) -> None:
+    from spade_pyserini.export import milvus, pisa
+
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name.partition(".")[0] == library:
+            raise ModuleNotFoundError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(NotFoundError, match=rf"pip install 'spade_pyserini\[{extra}\]'"):
+        if engine == "pisa":
+            pisa.write_pisa(tiny_index, tmp_path / "x")
+        else:
+            milvus.write_milvus(tiny_index, "x.db", "x")
+
+
+def test_calls_that_make_no_sense(tiny_index: Path, run: Commands) -> None:
+    assert run("export", "--index", tiny_index, "--to", "milvus").code == 2
+    assert run("export", "--index", tiny_index, "--to", "ciff", "--uri", "x").code == 2
+    assert run("export", "--index", "nowhere", "--to", "ciff").code == 1
+
+
+# Pyserini
+
+
+def test_a_query_encoder_for_pyserini(tiny_index: Path) -> None:
+    from spade_pyserini.search.query_encoder import BooleanQueryEncoder
+
+    tokenizer = tiny_index.with_name(f"{tiny_index.name}.tokenizer.json")
+    encoder = BooleanQueryEncoder(tokenizer)
+    assert encoder.encode("the cat the") == {"the": 1, "cat": 1}
+    from pyserini.search.lucene import LuceneImpactSearcher
+
+    theirs = LuceneImpactSearcher(str(tiny_index), encoder, min_idf=-1)
+    with ImpactSearcher(tiny_index) as searcher:
+        for text in QUERIES[:4]:
+            ours = [(hit.docid, hit.score) for hit in searcher.search(text, 10)]
+            assert [(hit.docid, round(hit.score)) for hit in theirs.search(text, 10)] == ours
