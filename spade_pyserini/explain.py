@@ -17,6 +17,7 @@ from spade_pyserini.table import render
 
 if TYPE_CHECKING:
     from spade_pyserini.models import SpadeModel
+    from spade_pyserini.models.counts import TermCounts
     from spade_pyserini.models.terms import TermWeight
     from spade_pyserini.wordpiece import WordPieces
 
@@ -148,6 +149,11 @@ def main(arguments: list[str]) -> None:
     add("--docid", metavar="ID", help="the document of --corpus")
     add("--text", help="a document's text, instead of --corpus and --docid")
     add("--model", metavar="NAME|PATH", help="model name or folder (default: spade-mini)")
+    add(
+        "--counts",
+        metavar="FILE",
+        help="how rare terms are, from beside the vectors (default: --corpus is counted)",
+    )
     add("--query", metavar="TEXT", help="what each term of this query gives to the score")
     add("--html", metavar="FILE", help="write the heat map as a page too")
     add("--color", choices=("auto", "always", "never"), default="auto", help="shade the words")
@@ -167,6 +173,8 @@ def main(arguments: list[str]) -> None:
 
     text = options.text or _contents(options.corpus, options.docid)
     model = SpadeModel.from_pretrained(options.model or DEFAULT)
+    if model.config.corpus_idf and (options.corpus or options.counts):
+        model.read_corpus(_counts(model, options.corpus, options.counts))
     if model.config.scale is None:
         logger.warning("the model has no scale: impacts are relative to this document's largest")
     terms = model.explain(text)
@@ -179,6 +187,17 @@ def main(arguments: list[str]) -> None:
         page = heat_map_html(options.docid or "document", text, terms, model.wordpieces)
         with atomic_write(Path(options.html)) as stream:
             stream.write(page.encode())
+
+
+def _counts(model: SpadeModel, corpus: str | None, counts: str | None) -> TermCounts:
+    from spade_pyserini.encode.counts import count_corpus, load_counts
+
+    if counts:
+        return load_counts(Path(counts), model.wordpieces)
+    from spade_pyserini.corpora import open_corpus
+
+    assert corpus is not None
+    return count_corpus(open_corpus(corpus), model)
 
 
 def _contents(corpus: str, docid: str) -> str:

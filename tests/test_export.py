@@ -129,7 +129,7 @@ def _score(asked: dict[str, Any], impacts: dict[str, int]) -> float:
     """What the engines say that such a query computes."""
     if "sparse_vector" in asked:
         vector = asked["sparse_vector"]["query_vector"]
-        return sum(weight * impacts.get(term, 0) for term, weight in vector.items())
+        return float(sum(weight * impacts.get(term, 0) for term, weight in vector.items()))
     names = [one["rank_feature"]["field"] for one in asked["bool"]["should"]]
     assert all(one["rank_feature"]["linear"] == {} for one in asked["bool"]["should"])
     return sum(impacts.get(name.removeprefix("impacts."), 0) for name in names)

@@ -9,7 +9,6 @@ An encoding that goes on, and others of the same corpus on other machines, take 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -49,9 +48,7 @@ def read_corpus(
         return None
     path, words = counts_path(folder), model.wordpieces
     if not path.exists() or sha256(path) != known:
-        texts = _texts(corpus, max_errors)
-        length, size = model.config.max_length, len(model.kept)
-        save_counts(count_terms(words, texts, size, length), words, path, corpus.name)
+        save_counts(count_corpus(corpus, model, max_errors), words, path, corpus.name)
     model.read_corpus(load_counts(path, words))
     return sha256(path)
 
@@ -72,10 +69,12 @@ def copy_counts(source: Path, folder: Path) -> str:
     return sha256(counts_path(folder))
 
 
-def _texts(corpus: Corpus, max_errors: int) -> Iterator[str]:
+def count_corpus(corpus: Corpus, model: SpadeModel, max_errors: int = 0) -> TermCounts:
+    """Count all documents, as far as the model reads them."""
     documents = corpus.documents(Tolerance(max_errors))
-    for document in tqdm(documents, desc="counting terms", unit=" documents", disable=None):
-        yield document.contents
+    bar = tqdm(documents, desc="counting terms", unit=" documents", disable=None)
+    texts = (document.contents for document in bar)
+    return count_terms(model.wordpieces, texts, len(model.kept), model.config.max_length)
 
 
 def save_counts(counts: TermCounts, wordpieces: WordPieces, path: Path, corpus: str) -> None:

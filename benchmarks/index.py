@@ -1,0 +1,100 @@
+"""Indexing speed: the direct builder against Anserini's IndexCollection, and a flat cost.
+
+    python benchmarks/index.py --documents 100000
+    python benchmarks/index.py --documents 100000 1000000 --vectors encode/pydoc.spade-mini
+
+Vectors are drawn from those of a real encoding (``--vectors``): the number of terms of a document,
+the terms and their impacts come from real documents, mixed anew, so both distributions are real
+and no two documents are the same. Both builders read the same files with the same threads, one
+after the other; the time is that of the whole call, with its checks, and the seconds that a JVM
+needs to start are in Anserini's as in ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SHARD = 2000  # documents of a file
+BUILDERS = ("direct", "anserini")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--documents", type=int, nargs="+", default=[100_000])
+    add("--vectors", default="encode/pydoc.spade-mini", help="where real vectors are")
+    add("--threads", type=int, default=2)
+    add("--builders", nargs="+", default=BUILDERS, choices=BUILDERS)
+    add("--folder", help="keep vectors and indexes here")
+    options = parser.parse_args()
+    print("builder   documents  postings/document  seconds  documents/s  index MB", flush=True)
+    for documents in options.documents:
+        with tempfile.TemporaryDirectory(dir=options.folder) as name:
+            folder = Path(name)
+            postings = write_vectors(Path(options.vectors), folder / "vectors", documents)
+            rates = {}
+            for builder in options.builders:
+                output = folder / builder
+                seconds = build(folder / "vectors", output, builder, options.threads)
+                rates[builder] = documents / seconds
+                size = sum(path.stat().st_size for path in output.iterdir()) / 1e6
+                print(
+                    f"{builder:9} {documents:9} {postings / documents:18.1f} {seconds:8.1f} "
+                    f"{rates[builder]:12.0f} {size:9.1f}",
+                    flush=True,
+                )
+            if len(rates) == len(BUILDERS):
+                print(f"direct / anserini: {rates['direct'] / rates['anserini']:.1f}", flush=True)
+
+
+def write_vectors(source: Path, folder: Path, documents: int) -> int:
+    """Every document takes its length from one real document and its terms from three."""
+    from spade_pyserini.vectors import read_vectors
+
+    real = [list(vector.impacts.items()) for vector in read_vectors(source) if vector.impacts]
+    choose = random.Random(7)
+    folder.mkdir()
+    postings = 0
+    for number in range(0, documents, SHARD):
+        with gzip.open(folder / f"docs{number // SHARD:04d}.jsonl.gz", "wt", 1) as stream:
+            for docid in range(number, min(number + SHARD, documents)):
+                size = len(choose.choice(real))
+                mixed = dict(term for _ in range(3) for term in choose.choice(real))
+                terms = choose.sample(sorted(mixed), min(size, len(mixed)))
+                vector = {term: mixed[term] for term in terms}
+                postings += len(vector)
+                stream.write(json.dumps({"id": f"d{docid}", "vector": vector}) + "\n")
+    return postings
+
+
+def build(source: Path, output: Path, builder: str, threads: int) -> float:
+    """Only the indexing: a look at every line, as for foreign vectors, would cost both alike."""
+    code = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from spade_pyserini.index.direct import write_index\n"
+        "from spade_pyserini.index.anserini import run_index_collection\n"
+        "source, output, builder, threads = sys.argv[1:]\n"
+        "files = sorted(Path(source).iterdir())\n"
+        "if builder == 'direct':\n"
+        "    write_index(files, Path(output), threads=int(threads), total=0)\n"
+        "else:\n"
+        "    run_index_collection('JsonVectorCollection', Path(source), Path(output), '--impact',\n"
+        "        '--pretokenized', threads=int(threads), total=0, log=Path(output + '.log'))\n"
+    )
+    start = time.perf_counter()
+    command = [sys.executable, "-c", code, str(source), str(output), builder, str(threads)]
+    subprocess.run(command, check=True)
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""Latency as the paper measures it: one thread, one query at a time.
+
+    python benchmarks/latency.py --index index/nfcorpus.spade-mini --topics nfcorpus/test
+    python benchmarks/latency.py --index index/A index/B --bm25 index/C --topics T --plot all.png
+
+Each engine runs in a process of its own, answers all topics once to warm up, and then each topic
+``--repeat`` times; what is measured is a call with a text and an answer of ids and scores, both in
+Python. Engines: Lucene by our searcher, Lucene by Pyserini's, PISA with MaxScore and with Block-Max
+WAND (the extra ``pisa``). BM25 by Pyserini's searcher where ``--bm25`` names an index.
+
+Also: the time from the start of a process to its first answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+ENGINES = ("ours", "pyserini", "pisa-maxscore", "pisa-bmw")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--index", nargs="+", required=True, help="impact indexes of spade_pyserini.index")
+    add("--bm25", nargs="*", default=[], help="BM25 indexes of spade_pyserini.index")
+    add("--topics", required=True)
+    add("--hits", type=int, nargs="+", default=[10, 1000])
+    add("--repeat", type=int, default=3)
+    add("--engines", nargs="+", default=ENGINES, choices=ENGINES)
+    add("--plot", metavar="FILE", help="draw the means")
+    add("--json", metavar="FILE", help="keep the figures")
+    add("--role", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.role:
+        print(json.dumps(measure(options)))
+        return
+    rows = []
+    head = ("mean", "p50", "p95", "p99")
+    columns = " ".join(f"{name:>8}" for name in head)
+    print("milliseconds a query; from the start of a process to its first answer, in seconds")
+    print(f"{'index':32} {'engine':14} {'hits':>5} {columns} {'first':>7} {'MB':>8}", flush=True)
+    pairs = [(index, engine) for index in options.index for engine in options.engines]
+    pairs += [(index, "bm25") for index in options.bm25]
+    with tempfile.TemporaryDirectory() as folder:
+        for index, engine in pairs:
+            where, size = index, folder_megabytes(index)
+            if engine.startswith("pisa"):
+                where = str(Path(folder, f"{Path(index).name}.pisa"))
+                if not Path(where).exists():
+                    command = [sys.executable, "-m", "spade_pyserini.export", "--index", index]
+                    command += ["--to", "pisa", "--output", where]
+                    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+                size = folder_megabytes(where, "inv.*")
+            for hits in options.hits:
+                found = role(where, engine, hits, options)
+                row = {"index": Path(index).name, "engine": engine, "hits": hits, "mb": size}
+                rows.append({**row, **found})
+                show(rows[-1])
+    if options.json:
+        Path(options.json).write_text(json.dumps(rows, indent=1))
+    if options.plot:
+        draw(rows, options.plot)
+
+
+def role(index: str, engine: str, hits: int, options: argparse.Namespace) -> dict[str, float]:
+    command = [sys.executable, __file__, "--index", index, "--topics", options.topics]
+    command += ["--hits", str(hits), "--repeat", str(options.repeat), "--role", engine]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def measure(options: argparse.Namespace) -> dict[str, float]:
+    """In a process of its own: the imports are part of the way to the first answer."""
+    import psutil
+
+    from spade_pyserini.topics import read_topics
+
+    texts = [topic.text for topic in read_topics(options.topics)]
+    search = SEARCHERS[options.role](options.index[0])
+    (hits,) = options.hits
+    search(texts[0], hits)
+    first = time.time() - psutil.Process().create_time()
+    for text in texts:
+        search(text, hits)
+    seconds = []
+    for _ in range(options.repeat):
+        for text in texts:
+            start = time.perf_counter()
+            search(text, hits)
+            seconds.append(time.perf_counter() - start)
+    seconds.sort()
+    found = {f"p{p}": 1000 * seconds[len(seconds) * p // 100] for p in (50, 95, 99)}
+    return {"mean": 1000 * fmean(seconds), "first": first, **found}
+
+
+def ours(index: str) -> Callable[[str, int], Any]:
+    from spade_pyserini.search.searcher import ImpactSearcher
+
+    return ImpactSearcher(index).search
+
+
+def pyserini(index: str) -> Callable[[str, int], Any]:
+    from spade_pyserini.index.manifest import tokenizer_path
+    from spade_pyserini.search.query_encoder import BooleanQueryEncoder
+
+    encoder = BooleanQueryEncoder(tokenizer_path(Path(index)))
+    from pyserini.search.lucene import LuceneImpactSearcher
+
+    searcher = LuceneImpactSearcher(index, encoder, min_idf=-1)
+    return lambda text, k: [(hit.docid, hit.score) for hit in searcher.search(text, k)]
+
+
+def bm25(index: str) -> Callable[[str, int], Any]:
+    from spade_pyserini import java
+
+    java.start()
+    from pyserini.search.lucene import LuceneSearcher
+
+    searcher = LuceneSearcher(index)
+    return lambda text, k: [(hit.docid, hit.score) for hit in searcher.search(text, k)]
+
+
+def pisa(algorithm: str) -> Callable[[str], Callable[[str, int], Any]]:
+    def opened(index: str) -> Callable[[str, int], Any]:
+        from spade_pyserini.export.pisa import PisaSearcher
+
+        return PisaSearcher(index, algorithm).search
+
+    return opened
+
+
+SEARCHERS: dict[str, Callable[[str], Callable[[str, int], Any]]] = {
+    "ours": ours,
+    "pyserini": pyserini,
+    "bm25": bm25,
+    "pisa-maxscore": pisa("maxscore"),
+    "pisa-bmw": pisa("block_max_wand"),
+}
+
+
+def folder_megabytes(folder: str, pattern: str = "*") -> float:
+    return sum(path.stat().st_size for path in Path(folder).glob(pattern)) / 1e6
+
+
+def show(row: dict[str, Any]) -> None:
+    print(
+        f"{row['index']:32} {row['engine']:14} {row['hits']:5} {row['mean']:8.2f} {row['p50']:8.2f}"
+        f" {row['p95']:8.2f} {row['p99']:8.2f} {row['first']:7.2f} {row['mb']:8.1f}",
+        flush=True,
+    )
+
+
+def draw(rows: list[dict[str, Any]], path: str) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    names = [f"{row['index']}\n{row['engine']}, {row['hits']} hits" for row in rows]
+    figure, axes = pyplot.subplots(figsize=(8, 0.4 * len(rows) + 1))
+    axes.barh(names[::-1], [row["mean"] for row in rows][::-1], color="#4477aa")
+    axes.plot([row["p95"] for row in rows][::-1], names[::-1], "k|", label="95th percentile")
+    axes.set_xlabel("milliseconds a query, one thread")
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+if __name__ == "__main__":
+    main()
