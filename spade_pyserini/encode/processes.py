@@ -52,6 +52,7 @@ def run_processes(
             elif kind == "progress":
                 progress(*value)
             elif kind == "error":
+                yield from _finished(messages)
                 raise SpadeError(value)
             else:
                 running -= 1
@@ -60,6 +61,17 @@ def run_processes(
             if worker.pid is not None:
                 worker.terminate()
                 worker.join()
+
+
+def _finished(messages: Any) -> Iterator[Result]:
+    """The shards that other workers have told of by now."""
+    while True:
+        try:
+            kind, value = messages.get_nowait()
+        except queue.Empty:
+            return
+        if kind == "result":
+            yield value
 
 
 def _device(asked: torch.device, place: int) -> str:
