@@ -12,6 +12,7 @@
 from spade_pyserini.corpora.catalogue import Corpus, open_corpus
 from spade_pyserini.corpora.collections import catalogue
 from spade_pyserini.corpora.expansions import expanded
+from spade_pyserini.corpora.pool import pooled
 from spade_pyserini.corpora.prepare import prepared
 from spade_pyserini.corpora.segment import Segmentation, segmented
 
@@ -21,6 +22,7 @@ __all__ = [
     "catalogue",
     "expanded",
     "open_corpus",
+    "pooled",
     "prepared",
     "segmented",
 ]

@@ -30,6 +30,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--expansions", metavar="FILE", help="append predicted queries: .jsonl, .tsv or .txt")
     add("--expansions-per-doc", type=cli.positive, metavar="N", help="so many of each document")
     add("--segment", metavar="WORDS:STRIDE", help="cut documents into passages doc#0, doc#1, ...")
+    add(
+        "--pool",
+        nargs="+",
+        metavar="RUN[:N]|QRELS",
+        help="only documents that runs rank (among the first N), or that are judged relevant",
+    )
     add("--model", metavar="NAME|PATH", help="model name or folder (default: spade-mini)")
     add("--output", metavar="DIR", help="folder for the vectors (default: encode/CORPUS.MODEL)")
     add("--alpha", type=float, metavar="A", help="share of term expansion (default: as saved)")
@@ -78,6 +84,7 @@ def main(arguments: list[str]) -> None:
         options.segment,
         options.expansions,
         options.expansions_per_doc,
+        options.pool,
     )
     name = options.model or DEFAULT
     model_name = file_name(Path(name).name)

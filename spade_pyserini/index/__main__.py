@@ -51,6 +51,9 @@ def _parser() -> argparse.ArgumentParser:
     text.add_argument(
         "--expansions-per-doc", type=cli.positive, metavar="N", help="so many of each document"
     )
+    text.add_argument(
+        "--pool", nargs="+", metavar="RUN[:N]|QRELS", help="as for spade_pyserini.encode"
+    )
     text.add_argument("--segment", metavar="WORDS:STRIDE", help="as for spade_pyserini.encode")
     return parser
 
@@ -100,7 +103,7 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--builder goes with building an impact index")
     if options.tokenizer and not options.foreign:
         raise UsageError("--tokenizer goes with --foreign")
-    for name in ("corpus_path", "segment", "expansions"):
+    for name in ("corpus_path", "segment", "expansions", "pool"):
         if getattr(options, name) and not options.corpus:
             raise UsageError(f"--{name.replace('_', '-')} goes with --bm25 --corpus NAME")
 
@@ -119,6 +122,7 @@ def _bm25(options: argparse.Namespace) -> Path:
         options.segment,
         options.expansions,
         options.expansions_per_doc,
+        options.pool,
     )
     output = Path(options.output or Path("index", f"{corpus.name}.bm25"))
     build_bm25_index(corpus, output, **_settings(options))
