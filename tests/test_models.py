@@ -144,6 +144,22 @@ def test_alpha_mixes_the_two_vectors(tiny_model: SpadeModel) -> None:
     assert tiny_model.aggregate(weighting, expanded).tolist() == [[1.0, 2.0]]  # alpha 0.5
 
 
+@pytest.mark.parametrize(("alpha", "idle"), [(0.0, "expansion"), (1.0, "weighting")])
+def test_an_encoder_without_a_share_rests(
+    tiny_model: SpadeModel, monkeypatch: pytest.MonkeyPatch, alpha: float, idle: str
+) -> None:
+    ids = tiny_model.wordpieces.document_ids(["the old cat sleeps", "a bird", ""], 32)
+    monkeypatch.setattr(tiny_model, "config", replace(tiny_model.config, alpha=alpha))
+    wanted = tiny_model.aggregate(*tiny_model.components(ids))
+
+    def fail(*_: object) -> None:
+        raise AssertionError("it was asked")
+
+    monkeypatch.setattr(tiny_model, f"{idle}_vectors", fail)
+    assert torch.allclose(tiny_model.weigh(ids), wanted)
+    assert wanted[:2].any(dim=1).all() and not wanted[2].any()
+
+
 def test_encode_gives_whole_impacts_by_wordpiece(tiny_model: SpadeModel) -> None:
     vectors = tiny_model.encode([*TEXTS, ""])
     assert len(vectors) == 4

@@ -63,14 +63,16 @@ class ShardEncoder:
         impacts, weighting, expansion = ([NOTHING] * len(prepared.ids) for _ in range(3))
         cut_off = 0
         for batch, places in batches(prepared.ids, settings.batch_tokens):
-            own, added = model.components(batch)
-            weights = model.aggregate(own, added)
+            if self.components:
+                own, added = model.components(batch)
+                weights = model.aggregate(own, added)
+                _put(weighting, places, sparse(own))
+                _put(expansion, places, sparse(added))
+            else:
+                weights = model.weigh(batch)
             cut_off += clipped(weights, settings.scale, settings.bits)
             found = sparse(quantize(weights, settings.scale, settings.bits))
             _put(impacts, places, found)
-            if self.components:
-                _put(weighting, places, sparse(own))
-                _put(expansion, places, sparse(added))
             progress(len(batch), sum(len(vector.terms) for vector in found))
         return Encoded(prepared, impacts, weighting, expansion, cut_off)
 

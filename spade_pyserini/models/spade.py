@@ -286,18 +286,28 @@ class SpadeModel(nn.Module):
         [CLS] and [SEP] alone says nothing about it.
         """
         weighting, expansion = self(*padded(batch, self.kept.device))
+        return self._finished(weighting, batch), self._finished(expansion, batch)
+
+    def _finished(self, vectors: Tensor, batch: list[list[int]]) -> Tensor:
+        """An encoder's vectors, changed in place: times the weights of terms, and checked."""
+        vectors.mul_(self.query_weights * self.corpus_weights)
+        if not torch.isfinite(vectors).all():
+            raise ArtifactError("the model gave NaN or infinite weights; it cannot be used")
         special = self.wordpieces.special_ids
-        empty = [place for place, ids in enumerate(batch) if special.issuperset(ids)]
-        for vectors in (weighting, expansion):
-            vectors.mul_(self.query_weights * self.corpus_weights)
-            if not torch.isfinite(vectors).all():
-                raise ArtifactError("the model gave NaN or infinite weights; it cannot be used")
-            vectors[empty] = 0
-        return weighting, expansion
+        vectors[[place for place, ids in enumerate(batch) if special.issuperset(ids)]] = 0
+        return vectors
 
     @torch.inference_mode()
     def weigh(self, batch: list[list[int]]) -> Tensor:
-        """Float vectors [batch, |V|] of documents given as WordPiece ids."""
+        """Float vectors [batch, |V|] of documents given as WordPiece ids.
+
+        With an alpha of 0 or 1 only one of the encoders has anything to say: the other rests.
+        """
+        inputs = padded(batch, self.kept.device)
+        if self.config.alpha == 0:
+            return self._finished(self.weighting_vectors(*inputs), batch)
+        if self.config.alpha == 1:
+            return self._finished(self.expansion_vectors(*inputs), batch)
         return self.aggregate(*self.components(batch))
 
     def impacts(self, weights: Tensor, scale: float) -> list[dict[str, int]]:
