@@ -5,23 +5,27 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
 import sys
 import time
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from spade_pyserini import ImpactSearcher, build_impact_index, read_vectors
-from spade_pyserini.errors import JavaError, UsageError
+from spade_pyserini.errors import JavaError, OutputExistsError, UsageError
 from spade_pyserini.index.direct import write_index
 from spade_pyserini.index.manifest import lucene_counts
 from spade_pyserini.index.postings import Postings
+from spade_pyserini.index.reorder import document_order
 from spade_pyserini.jar import DIGEST, JAR, is_current, sources_digest
-from spade_pyserini.records import Topic
+from spade_pyserini.records import ImpactVector, Topic
+from tests.commands import Commands
 
 QUERIES = ["cat", "the old dog", "fish and bird and fish", "zebra", "", "the the cat"]
 
@@ -93,6 +97,32 @@ def test_ties_at_the_last_place_are_broken_by_id(tmp_path: Path, both: dict[str,
             hits = searcher.search("cat", k)
             assert [hit.docid for hit in hits] == [f"d{number:04d}" for number in range(k)]
             assert {hit.score for hit in hits} == {5}
+
+
+def test_reordered_documents_are_found_as_before(
+    both: dict[str, Path], tiny_vectors: Path, tmp_path: Path, run: Commands
+) -> None:
+    flags = ("--input", tiny_vectors, "--output", tmp_path / "x", "--reorder")
+    assert run("index", *flags).code == 0
+    topics = [Topic(str(number), text) for number, text in enumerate(QUERIES)]
+    with ImpactSearcher(both["direct"]) as plain, ImpactSearcher(tmp_path / "x") as other:
+        assert other.batch_search(topics, 5) == plain.batch_search(topics, 5)
+    assert run("index", *flags, "--builder", "anserini").code == 2
+    with pytest.raises(OutputExistsError):
+        build_impact_index(tiny_vectors, tmp_path / "x")
+
+
+def test_documents_that_share_terms_stand_together() -> None:
+    choose = random.Random(3)
+    subjects = [[f"s{subject}w{word}" for word in range(40)] for subject in range(4)]
+    vectors = [
+        ImpactVector(f"d{n}", dict.fromkeys([*choose.sample(subjects[n % 4], 12), "the"], 50))
+        for n in range(400)
+    ]
+    order = document_order(vectors)
+    assert sorted(order) == list(range(400)) and order == document_order(vectors)
+    neighbours = sum(one % 4 == other % 4 for one, other in pairwise(order))
+    assert neighbours > 380  # 99 by chance
 
 
 def test_eight_threads_give_the_serial_answers(both: dict[str, Path]) -> None:

@@ -30,6 +30,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--threads", type=cli.threads, default=2, metavar="N", help="indexing threads")
     add("--optimize", action="store_true", help="merge all segments into one")
+    add(
+        "--reorder",
+        action="store_true",
+        help="documents that share terms beside each other: smaller, needs memory for all vectors",
+    )
     add("--overwrite", action="store_true", help="replace an existing index")
     other = parser.add_argument_group("vectors of another tool's making")
     other.add_argument("--foreign", action="store_true", help="check every line of --input first")
@@ -85,7 +90,7 @@ def main(arguments: list[str]) -> None:
     elif options.foreign:
         build_foreign_index(options.input, output, options.tokenizer, **_settings(options))
     else:
-        build_impact_index(options.input, output, **_settings(options))
+        build_impact_index(options.input, output, reorder=options.reorder, **_settings(options))
     print(output)
 
 
@@ -101,6 +106,8 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--add and --delete need --output DIR: the index to change")
     if options.builder and any(getattr(options, mode) for mode in ("bm25", "verify", "add")):
         raise UsageError("--builder goes with building an impact index")
+    if options.reorder and any(getattr(options, mode) for mode in MODES):
+        raise UsageError("--reorder goes with building an index of --input DIR")
     if options.tokenizer and not options.foreign:
         raise UsageError("--tokenizer goes with --foreign")
     for name in ("corpus_path", "segment", "expansions", "pool"):

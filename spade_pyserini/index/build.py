@@ -30,6 +30,7 @@ from spade_pyserini.index.manifest import (
     manifest_path,
     tokenizer_path,
 )
+from spade_pyserini.index.reorder import write_reordered
 from spade_pyserini.wordpiece import WordPieces, find_tokenizer
 
 logger = logging.getLogger(__name__)
@@ -45,13 +46,15 @@ def build_impact_index(
     builder: str = DIRECT,
     threads: int = 1,
     optimize: bool = False,
+    reorder: bool = False,
     overwrite: bool = False,
 ) -> IndexManifest:
     """Build a Lucene impact index of the vectors in ``source``.
 
     The ``builder`` is ``direct``, which hands impacts to Lucene as term frequencies, or
     ``anserini``, the road that everyone takes: Anserini's IndexCollection through Pyserini, which
-    repeats each term as often as its impact says. Both end in the same postings.
+    repeats each term as often as its impact says. Both end in the same postings. ``reorder`` puts
+    documents that share terms beside each other, and then indexes on one thread.
 
     The vectors are checked against their manifest first, and the index against the vectors
     afterwards: documents, postings and the sum of impacts. Anything else leaves no index.
@@ -60,6 +63,8 @@ def build_impact_index(
         raise UsageError(f"Lucene reads local folders only; copy {source} to this machine first")
     if builder not in BUILDERS:
         raise UsageError(f"the builder is {' or '.join(BUILDERS)}, not {builder}")
+    if reorder and builder != DIRECT:
+        raise UsageError("documents keep their new order with the builder direct only")
     source, output = Path(source), Path(output)
     java.find_java()
     encoded = vectors.verify(source)
@@ -81,6 +86,7 @@ def build_impact_index(
         builder=builder,
         anserini=java.anserini_jar().stem,
         encoder=encoder_digest(encoded.settings),
+        reordered=reorder,
     )
 
     files = [source / shard.file for shard in encoded.shards]
@@ -134,7 +140,11 @@ def _build_impacts(
     total, optimize = manifest.documents, manifest.optimized
 
     def build(unfinished: Path) -> IndexManifest:
-        if manifest.builder == DIRECT:
+        if manifest.reordered:
+            with _temporary(beside(output, "reordered")) as folder:
+                moved = write_reordered(list(vectors.read_vectors(source)), folder)
+                write_index(moved, unfinished, threads=1, total=total, optimize=optimize)
+        elif manifest.builder == DIRECT:
             write_index(files, unfinished, threads=threads, total=total, optimize=optimize)
         else:
             options = ["--impact", "--pretokenized", *(["--optimize"] if optimize else [])]
@@ -238,7 +248,8 @@ def _build(
         found = IndexManifest.load(output)
         if found.updates:
             raise OutputExistsError(f"{output} was changed since; pass --overwrite to build anew")
-        if (found.source_sha256, found.optimized) != (expected.source_sha256, expected.optimized):
+        asked = ("source_sha256", "optimized", "reordered")
+        if any(getattr(found, name) != getattr(expected, name) for name in asked):
             raise OutputExistsError(f"{output} was built from something else; pass --overwrite")
         if _is_whole(output, found):
             logger.info("%s: already built from the same input", output)

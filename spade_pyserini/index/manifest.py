@@ -35,7 +35,9 @@ class IndexManifest:
     """``kind`` is ``impact`` or ``bm25``; ``source_sha256`` is the digest of what was indexed.
 
     ``builder``: ``anserini`` or ``direct``, see `spade_pyserini.index.build`. ``encoder`` is the
-    same for vectors that can be in one index. ``updates``: what was added and deleted since.
+    same for vectors that can be in one index. ``reordered``: documents that share terms stand
+    beside each other, see `spade_pyserini.index.reorder`. ``updates``: what was added and deleted
+    since.
     """
 
     kind: str
@@ -51,6 +53,7 @@ class IndexManifest:
     builder: str
     anserini: str
     encoder: str | None = None
+    reordered: bool = False
     updates: list[str] = field(default_factory=list)
 
     def save(self, folder: Path) -> None:

@@ -26,6 +26,7 @@ import org.apache.lucene.document.StringField;
 import org.apache.lucene.index.IndexOptions;
 import org.apache.lucene.index.IndexWriter;
 import org.apache.lucene.index.IndexWriterConfig;
+import org.apache.lucene.index.LogByteSizeMergePolicy;
 import org.apache.lucene.index.Term;
 import org.apache.lucene.store.FSDirectory;
 import org.apache.lucene.util.BytesRef;
@@ -54,14 +55,15 @@ public final class ImpactIndexer {
   }
 
   /**
-   * Begin; {@link #documents} and {@link #done} tell how far it is.
+   * Begin; {@link #documents} and {@link #done} tell how far it is. With one thread, documents stay
+   * in their order.
    *
    * @param create begin a new index; otherwise documents are added, and replace those of their ids
    */
   public static ImpactIndexer start(
       List<String> files, String index, boolean create, int threads, double megabytes, int segments)
       throws IOException {
-    IndexWriter writer = writer(index, create, megabytes);
+    IndexWriter writer = writer(index, create, megabytes, threads == 1);
     ImpactIndexer indexer = new ImpactIndexer(writer, new ArrayList<>(files), !create);
     Thread all = new Thread(() -> indexer.run(threads, segments), "impact-indexer");
     all.setDaemon(true);
@@ -72,7 +74,7 @@ public final class ImpactIndexer {
   /** Delete documents by their ids; returns how many there were. */
   public static int delete(String index, List<String> ids) throws IOException {
     double megabytes = IndexWriterConfig.DEFAULT_RAM_BUFFER_SIZE_MB;
-    try (IndexWriter writer = writer(index, false, megabytes)) {
+    try (IndexWriter writer = writer(index, false, megabytes, false)) {
       int before = writer.getDocStats().numDocs;
       writer.deleteDocuments(ids.stream().map(id -> new Term("id", id)).toArray(Term[]::new));
       writer.commit();
@@ -80,14 +82,17 @@ public final class ImpactIndexer {
     }
   }
 
-  private static IndexWriter writer(String index, boolean create, double megabytes)
-      throws IOException {
+  private static IndexWriter writer(
+      String index, boolean create, double megabytes, boolean inOrder) throws IOException {
     IndexWriterConfig config = new IndexWriterConfig(new WhitespaceAnalyzer()); // never asked
     config.setSimilarity(new ImpactSimilarity());
     config.setOpenMode(
         create ? IndexWriterConfig.OpenMode.CREATE : IndexWriterConfig.OpenMode.APPEND);
     config.setRAMBufferSizeMB(megabytes);
     config.setUseCompoundFile(false);
+    if (inOrder) {
+      config.setMergePolicy(new LogByteSizeMergePolicy());
+    }
     return new IndexWriter(FSDirectory.open(Path.of(index)), config);
   }
 
