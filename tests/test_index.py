@@ -78,7 +78,7 @@ def test_an_index_that_lost_documents_is_not_kept(
         real(collection, short, index, *options, **rest)
 
     monkeypatch.setattr(build, "run_index_collection", half)
-    with pytest.raises(ArtifactError, match="the index has 18 documents, the input has 30"):
+    with pytest.raises(ArtifactError, match="the index has 18 documents, it should have 30"):
         build_impact_index(tiny_vectors, tmp_path / "index" / "x", builder="anserini")
     assert [path.name for path in (tmp_path / "index").iterdir()] == ["x.log"]
 

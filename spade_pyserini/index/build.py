@@ -24,13 +24,12 @@ from spade_pyserini.index.direct import write_index
 from spade_pyserini.index.foreign import check_foreign
 from spade_pyserini.index.manifest import (
     IndexManifest,
-    LuceneCounts,
     encoder_digest,
-    lucene_counts,
     manifest_path,
     tokenizer_path,
 )
 from spade_pyserini.index.reorder import write_reordered
+from spade_pyserini.index.verify import check_counts
 from spade_pyserini.wordpiece import WordPieces, find_tokenizer
 
 logger = logging.getLogger(__name__)
@@ -88,7 +87,6 @@ def build_impact_index(
         encoder=encoder_digest(encoded.settings),
         reordered=reorder,
     )
-
     files = [source / shard.file for shard in encoded.shards]
     return _build_impacts(source, files, output, manifest, wordpieces, threads, overwrite)
 
@@ -157,7 +155,7 @@ def _build_impacts(
                 total=total,
                 log=log_path(output),
             )
-        _compare(unfinished, manifest)
+        check_counts(unfinished, manifest)
         remove(tokenizer_path(output))
         if wordpieces:
             wordpieces.save(tokenizer_path(output))
@@ -206,7 +204,7 @@ def build_bm25_index(
                 total=documents,
                 log=log_path(output),
             )
-            counts = _compare(unfinished, manifest)
+            counts = check_counts(unfinished, manifest)
             return replace(manifest, postings=counts.postings, impacts=counts.impacts)
 
         return _build(output, manifest, build, overwrite)
@@ -293,20 +291,7 @@ def _check_ours(output: Path, overwrite: bool) -> None:
 
 def _is_whole(index: Path, manifest: IndexManifest) -> bool:
     try:
-        _compare(index, manifest)
+        check_counts(index, manifest)
     except ArtifactError:
         return False
     return True
-
-
-def _compare(index: Path, manifest: IndexManifest) -> LuceneCounts:
-    """Raise `ArtifactError` unless Lucene has what was handed to Anserini."""
-    counts = lucene_counts(index)
-    wanted = {"documents": manifest.documents}
-    if manifest.kind == "impact":
-        wanted |= {"postings": manifest.postings, "impacts": manifest.impacts}
-    for name, number in wanted.items():
-        if getattr(counts, name) != number:
-            message = f"the index has {getattr(counts, name)} {name}, the input has {number}"
-            raise ArtifactError(f"{message}; no index was written")
-    return counts

@@ -12,7 +12,7 @@ from pathlib import Path
 from spade_pyserini import java, vectors
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.files import sha256
-from spade_pyserini.index.manifest import IndexManifest, lucene_counts
+from spade_pyserini.index.manifest import IndexManifest, LuceneCounts, lucene_counts
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.records import ImpactVector
 
@@ -52,7 +52,7 @@ def check_files(folder: Path) -> None:
         raise ArtifactError(f"{message}; build it again with --overwrite")
 
 
-def check_counts(folder: Path, manifest: IndexManifest) -> None:
+def check_counts(folder: Path, manifest: IndexManifest) -> LuceneCounts:
     """Raise `ArtifactError` unless Lucene has as much as the manifest says."""
     counts = lucene_counts(folder)
     wanted = {"documents": manifest.documents}
@@ -60,8 +60,9 @@ def check_counts(folder: Path, manifest: IndexManifest) -> None:
         wanted |= {"postings": manifest.postings, "impacts": manifest.impacts}
     for name, number in wanted.items():
         if getattr(counts, name) != number:
-            message = f"{folder}: the index has {getattr(counts, name)} {name}, not {number}"
-            raise ArtifactError(f"{message}; build it again with --overwrite")
+            message = f"the index has {getattr(counts, name)} {name}, it should have {number}"
+            raise ArtifactError(f"{folder}: {message}; build it again with --overwrite")
+    return counts
 
 
 def _check_source(manifest: IndexManifest, folder: Path, source: Path) -> None:
