@@ -80,11 +80,9 @@ def test_a_corpus_says_how_rare_a_term_is(recipe: Recipe, tmp_path: Path) -> Non
     trainer = Trainer(rare, tmp_path / "run")
     counts, model = trainer.counts[0], trainer.model
     assert model.config.corpus_idf == 0.5 and model.document_frequency is not None
-    # Known from training alone, terms are worth what their weights were; the corpus is the same.
     usual = counted_idf(model.wordpieces, counts, trainer.data.queries.values())
-    known = (usual / counts.idf).nanmedian() * counts.idf
-    found = model.query_weights * model.weights_for(None)
-    assert torch.allclose(found, known.clamp(min=0), atol=1e-4)
+    assert torch.allclose(model.query_weights, usual**0.5)
+    assert torch.allclose(model.weights_for(None), model.corpus_weights)
 
     best = train(rare, tmp_path / "whole")
     loaded = SpadeModel.from_pretrained(best)
@@ -95,6 +93,16 @@ def test_a_corpus_says_how_rare_a_term_is(recipe: Recipe, tmp_path: Path) -> Non
     own = set(loaded.wordpieces.query_terms(text)) & before.keys()
     assert own and all(0 < after[term] < before[term] for term in own)  # all documents have it
     assert all(after[term] > before[term] for term in before.keys() - own)  # none has it
+
+
+def test_no_steps_at_all_give_the_start_other_settings(recipe: Recipe, tmp_path: Path) -> None:
+    first = train(replace(recipe, idf="counted"), tmp_path / "first")
+    changed = replace(recipe, init=str(first), steps=0, warmup_steps=0, corpus_idf=0.5)
+    second = train(changed, tmp_path / "second")
+    before, after = SpadeModel.from_pretrained(first), SpadeModel.from_pretrained(second)
+    assert torch.equal(before.query_weights, after.query_weights)
+    assert (before.config.corpus_idf, after.config.corpus_idf) == (0.0, 0.5)
+    assert before.encode(["the old cat"]) != after.encode(["the old cat"])
 
 
 @pytest.mark.parametrize("distillation", ["kl", "margin_mse"])

@@ -203,15 +203,11 @@ class SpadeModel(nn.Module):
         self.check_length()
 
     def use_corpus_idf(self, power: float, seen: TermCounts) -> None:
-        """From now on, the corpus says how rare a term is. ``seen`` are the training documents.
-
-        What the weights of query terms knew about that is taken out of them.
-        """
+        """From now on, the corpus says how rare a term is. ``seen`` are the training documents."""
         self.reconfigure(corpus_idf=power)
         device = self.kept.device
         self.document_frequency = (seen.df / max(1, seen.documents)).to(device)
         self.read_corpus(None)
-        self.query_weights.data /= self.corpus_weights
 
     def read_corpus(self, counts: TermCounts | None) -> None:
         """Fit the weights to the corpus that was counted; without one, to the training text."""

@@ -67,7 +67,8 @@ def train(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
     trainer.train()
     if trainer.accelerator.is_main_process:
         write_card(run, recipe, trainer.best)
-        draw_curves(run)
+        if recipe.steps:
+            draw_curves(run)
     return run / "best"
 
 
@@ -126,7 +127,8 @@ class Trainer:
         weights, power = self.model.query_weights, self.recipe.corpus_idf
         if self.recipe.idf != "none" and (weights == 1).all():
             seen, queries = all_counts(self.counts), self.data.queries.values()
-            weights.data = counted_idf(self.model.wordpieces, seen, queries).to(weights)
+            counted = counted_idf(self.model.wordpieces, seen, queries).to(weights)
+            weights.data = counted ** (1 - power)  # the rest is for the corpus to say
         if power != self.model.config.corpus_idf:
             self.model.use_corpus_idf(power, all_counts(self.counts))
         if self.recipe.idf == "learned":
@@ -160,6 +162,8 @@ class Trainer:
                 if self.step % recipe.validate_every == 0 or self.step == recipe.steps:
                     self._validate()
                     self._checkpoint()
+        if recipe.steps == 0 and not self.best:  # the start with other settings
+            self._validate()
         self.log.close()
 
     @property

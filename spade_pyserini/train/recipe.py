@@ -91,7 +91,7 @@ class Recipe:
         expansions: text that is appended to the documents, see `spade_pyserini.corpora.expansions`.
         data: several collections instead of one; a batch comes from one of them.
     How long
-        warmup_steps, steps: of warm-up, and in all.
+        warmup_steps, steps: of warm-up, and in all; 0 only gives the start other settings.
         batch_size: queries of an effective batch, whatever micro_batch and processes are.
         micro_batch: documents of one forward pass.
     How
