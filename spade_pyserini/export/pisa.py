@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import logging
+import os
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +33,14 @@ def write_pisa(index: str | Path, output: str | Path, *, overwrite: bool = False
     with Postings(index) as postings:
         docids = postings.documents()
         indexer = pisa.PisaIndex(str(unfinished), stemmer="none").toks_indexer(scale=1.0)
-        indexer.index(_documents(postings, docids))
+        with _silence():
+            indexer.index(_documents(postings, docids))
     remove(folder)
     wordpieces.save(tokenizer_path(folder))
+    wordpieces.save(tokenizer_path(unfinished))
+    with _silence():  # PISA packs the postings and finds their bounds at the first search
+        PisaSearcher(unfinished).search(" ".join(wordpieces.terms[-1:]))
+    remove(tokenizer_path(unfinished))
     unfinished.replace(folder)
     return len(docids)
 
@@ -83,6 +90,24 @@ class PisaSearcher:
         return [Ranking(topic.qid, hits[topic.qid]) for topic in topics]
 
 
+@contextmanager
+def _silence() -> Iterator[None]:
+    """PISA's C++ tells every percent of its progress, past Python's streams."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [os.dup(1), os.dup(2)]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        for number, stream in enumerate(kept, start=1):
+            os.dup2(stream, number)
+            os.close(stream)
+        os.close(nowhere)
+
+
 def _pisa() -> Any:
     java.start()  # before PyTerrier starts one in its own way
     try:
@@ -90,5 +115,4 @@ def _pisa() -> Any:
     except ModuleNotFoundError:
         message = "PISA needs pyterrier-pisa: pip install 'spade_pyserini[pisa]'"
         raise NotFoundError(message) from None
-    logging.getLogger("pyterrier_pisa").setLevel(logging.WARNING)
     return pyterrier_pisa
