@@ -186,7 +186,8 @@ def read_sealed(path: Path, form: str) -> dict[str, Any]:
     """Read what `write_sealed` wrote; ``form`` is what its ``format`` has to be."""
     values = read_json_file(path)
     if values.get("format") != form:
-        raise InputError(f"format {values.get('format')!r} is not {form!r}", path)
+        found = f"format {values.get('format')!r} is not {form!r}"
+        raise InputError(f"{found}: of another version; make it again with --overwrite", path)
     if values.pop("seal", None) != _seal(values):
         raise ArtifactError(f"{path}: edited or damaged; make it again with --overwrite")
     return values

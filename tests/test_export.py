@@ -36,7 +36,11 @@ def same_hits(ours: list[Hit], theirs: list[Hit], k: int) -> None:
 
 
 def test_ciff_and_back(
-    tiny_index: Path, wanted: dict[str, dict[str, int]], tmp_path: Path, run: Commands
+    tiny_index: Path,
+    tiny_vectors: Path,
+    wanted: dict[str, dict[str, int]],
+    tmp_path: Path,
+    run: Commands,
 ) -> None:
     path = tmp_path / "tiny.ciff"
     assert run("export", "--index", tiny_index, "--to", "ciff", "--output", path).code == 0
@@ -45,6 +49,9 @@ def test_ciff_and_back(
     assert found.description == "tiny"
     with pytest.raises(OutputExistsError):
         write_ciff(tiny_index, path)
+    flags = ("--to", "ciff", "--output", tmp_path / "direct.ciff")
+    assert run("export", "--input", tiny_vectors, *flags).code == 0
+    assert read_ciff(tmp_path / "direct.ciff") == found
     assert write_ciff(tiny_index, path, overwrite=True) == len(set().union(*wanted.values()))
 
 
@@ -206,6 +213,7 @@ def test_an_engine_that_is_not_installed(
 def test_calls_that_make_no_sense(tiny_index: Path, run: Commands) -> None:
     assert run("export", "--index", tiny_index, "--to", "milvus").code == 2
     assert run("export", "--index", tiny_index, "--to", "ciff", "--uri", "x").code == 2
+    assert run("export", "--to", "ciff").code == 2
     assert run("export", "--index", "nowhere", "--to", "ciff").code == 1
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import tempfile
 from pathlib import Path
 
 from spade_pyserini import cli
@@ -17,7 +19,8 @@ ENGINES = ("ciff", "pisa", "opensearch", "milvus")
 def main(arguments: list[str]) -> None:
     parser = cli.parser(MODULE, "Hand an impact index to another engine.", EXAMPLE)
     add = parser.add_argument
-    add("--index", required=True, metavar="DIR", help="an impact index of spade_pyserini.index")
+    add("--index", metavar="DIR", help="an impact index of spade_pyserini.index")
+    add("--input", metavar="DIR", help="impact vectors instead; they are indexed on the way")
     add("--to", required=True, choices=ENGINES, help="the engine, or the format")
     add("--output", metavar="PATH", help="file or folder (default: index/NAME.ENGINE)")
     add(
@@ -32,33 +35,43 @@ def main(arguments: list[str]) -> None:
     add("--overwrite", action="store_true", help="replace what is there")
     options = parser.parse_args(arguments)
     cli.log_to_stderr(options.verbose)
+    if bool(options.index) == bool(options.input):
+        raise UsageError("give either --index DIR or --input DIR")
     if (options.to == "milvus") != bool(options.uri):
         raise UsageError("--to milvus goes with --uri: a file, or the address of a cluster")
-    index = Path(options.index)
-    name = index.resolve().name
-    output = Path(options.output or index.resolve().with_name(f"{name}.{options.to}"))
+    if options.index:
+        _export(Path(options.index), options)
+        return
+    from spade_pyserini.index import build_impact_index
+
+    with tempfile.TemporaryDirectory() as folder:
+        index = Path(folder, Path(options.input).resolve().name)
+        build_impact_index(options.input, index)
+        _export(index, options)
+
+
+def _export(index: Path, options: argparse.Namespace) -> None:
+    name, again = index.resolve().name, options.overwrite
+    output = Path(options.output or Path("index", f"{name}.{options.to}"))
     if options.to == "ciff":
         from spade_pyserini.export.ciff import write_ciff
 
-        write_ciff(index, output, description=name, overwrite=options.overwrite)
+        write_ciff(index, output, description=name, overwrite=again)
         print(output)
     elif options.to == "pisa":
         from spade_pyserini.export.pisa import write_pisa
 
-        write_pisa(index, output, overwrite=options.overwrite)
+        write_pisa(index, output, overwrite=again)
         print(output)
     elif options.to == "opensearch":
         from spade_pyserini.export.opensearch import write_bulk
 
-        paths = write_bulk(index, output, options.field, overwrite=options.overwrite)
-        print(*paths, sep="\n")
+        print(*write_bulk(index, output, options.field, overwrite=again), sep="\n")
     else:
         from spade_pyserini.export.milvus import write_milvus
 
         collection = options.collection or file_name(name).replace("-", "_").replace(".", "_")
-        write_milvus(
-            index, options.uri, collection, token=options.token, overwrite=options.overwrite
-        )
+        write_milvus(index, options.uri, collection, token=options.token, overwrite=again)
         print(f"{options.uri} {collection}")
 
 
