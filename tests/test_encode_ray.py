@@ -56,11 +56,11 @@ def test_a_node_dies_and_nothing_is_lost(tiny_model: SpadeModel, tmp_path: Path)
         cluster.remove_node(second, allow_graceful=False)
         killed.append(len(VectorManifest.load(tmp_path / "x").shards))
 
-    killer = threading.Thread(target=kill)
+    killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     try:
         found = encode_corpus(corpus, tiny_model, tmp_path / "x", shard_size=5, ray="auto")
-        killer.join()
+        killer.join(60)
     finally:
         ray.shutdown()
         cluster.shutdown()

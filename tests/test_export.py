@@ -215,6 +215,7 @@ def test_calls_that_make_no_sense(tiny_index: Path, run: Commands) -> None:
     assert run("export", "--index", tiny_index, "--to", "ciff", "--uri", "x").code == 2
     assert run("export", "--to", "ciff").code == 2
     assert run("export", "--index", "nowhere", "--to", "ciff").code == 1
+    assert not Path("nowhere").exists()
 
 
 # Pyserini

@@ -39,7 +39,7 @@ def both(tiny_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 
 def test_the_jar_is_that_of_the_sources() -> None:
-    assert is_current(), "run `python -m spade_pyserini.jar` with a JDK"
+    assert is_current(), "run `python -m spade_pyserini.jar.build` with a JDK"
     with zipfile.ZipFile(JAR) as jar:
         assert jar.read(DIGEST).decode() == sources_digest()
         assert not [name for name in jar.namelist() if not name.startswith(("spade/", DIGEST))]

@@ -36,6 +36,8 @@ class Postings:
     """Opens the index in ``folder``; close it after use."""
 
     def __init__(self, folder: str | Path) -> None:
+        if not Path(folder).is_dir():  # Lucene would make one
+            raise ArtifactError(f"{folder}: no such index; build it with spade_pyserini.index")
         opened = java.our_class("ImpactPostings")
         try:
             self._postings = opened(str(folder))

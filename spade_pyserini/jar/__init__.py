@@ -4,7 +4,8 @@
     ImpactHits       boolean queries, many in one call, hits in one answer
     ImpactPostings   what is in an index: vectors and figures
 
-Users need no compiler. Whoever changes a source runs ``python -m spade_pyserini.jar`` with a JDK.
+Users need no compiler. Whoever changes a source runs ``python -m spade_pyserini.jar.build``, with a
+JDK.
 """
 
 from __future__ import annotations

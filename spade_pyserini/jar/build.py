@@ -1,4 +1,4 @@
-"""``python -m spade_pyserini.jar``: compile our Java. Needs a JDK, which users do not."""
+"""``python -m spade_pyserini.jar.build``: compile our Java. Needs a JDK, which users do not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spade_pyserini.errors import NotFoundError, SpadeError
 from spade_pyserini.files import atomic_write
 from spade_pyserini.jar import DIGEST, JAR, SOURCES, sources_digest
 
-MODULE = "spade_pyserini.jar"
+MODULE = "spade_pyserini.jar.build"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip file knows
 
 
