@@ -45,8 +45,8 @@ def test_a_node_dies_and_nothing_is_lost(tiny_model: SpadeModel, tmp_path: Path)
     corpus = open_corpus("c", write_corpus(tmp_path / "c", 2000))
     whole = encode_corpus(corpus, tiny_model, tmp_path / "whole", shard_size=5)
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    ray.init(address=cluster.address, log_to_driver=False)  # to the head: it lives on
     second = cluster.add_node(num_cpus=1)
-    ray.init(address=cluster.address, log_to_driver=False)
     killed = []
 
     def kill() -> None:
