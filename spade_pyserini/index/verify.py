@@ -74,7 +74,7 @@ def _check_source(manifest: IndexManifest, folder: Path, source: Path) -> None:
 
 def _compare_sample(folder: Path, source: Path, sample: int) -> int:
     """Every n-th document, evenly over the vectors; returns how many."""
-    step = max(1, vectors.VectorManifest.load(source).documents // sample)
+    step = -(-vectors.VectorManifest.load(source).documents // sample) or 1
     chosen: list[ImpactVector] = [
         vector
         for number, vector in enumerate(vectors.read_vectors(source))
