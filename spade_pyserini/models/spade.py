@@ -29,9 +29,8 @@ from spade_pyserini.models.layers import Halves, split
 from spade_pyserini.models.quantize import calibrate, quantize
 from spade_pyserini.models.terms import Expansion, TermWeight
 from spade_pyserini.models.weighting import TermWeightingEncoder
-from spade_pyserini.wordpiece import WordPieces
+from spade_pyserini.wordpiece import PRETRAINED, WordPieces
 
-PRETRAINED = Path(__file__).with_name("pretrained")  # models that come with the package
 UNTRAINED = "untrained-minilm"
 DEFAULT = "spade-mini"
 WEIGHTS = "model.safetensors"
