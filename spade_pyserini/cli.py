@@ -7,12 +7,15 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from tqdm import tqdm
 
 from spade_pyserini.corpora.collections import VARIABLE
 from spade_pyserini.errors import SpadeError
+
+if TYPE_CHECKING:
+    from spade_pyserini.corpora import Corpus
 
 T = TypeVar("T")
 
@@ -68,6 +71,19 @@ def add_judged(
         help="lowest relevant grade in binary measures (default: 2 for TREC DL passages, else 1)",
     )
     add_data_dir(made)
+
+
+def chosen_corpus(options: argparse.Namespace) -> Corpus:
+    """The corpus that the flags of `encode` and of `index --bm25` name, as they want it."""
+    from spade_pyserini.corpora import open_corpus, prepared
+
+    return prepared(
+        open_corpus(options.corpus, options.corpus_path),
+        options.segment,
+        options.expansions,
+        options.expansions_per_doc,
+        options.pool,
+    )
 
 
 def judgements(options: argparse.Namespace) -> tuple[dict[str, dict[str, int]], int]:

@@ -73,19 +73,12 @@ def main(arguments: list[str]) -> None:
     cli.log_to_stderr(options.verbose)
 
     # After parsing: torch and transformers take seconds to import.
-    from spade_pyserini.corpora import open_corpus, prepared
     from spade_pyserini.encode import encode_corpus, merge_parts
     from spade_pyserini.encode.part import Part
     from spade_pyserini.models import SpadeModel
     from spade_pyserini.models.spade import DEFAULT
 
-    corpus = prepared(
-        open_corpus(options.corpus, options.corpus_path),
-        options.segment,
-        options.expansions,
-        options.expansions_per_doc,
-        options.pool,
-    )
+    corpus = cli.chosen_corpus(options)
     name = options.model or DEFAULT
     model_name = file_name(Path(name).name)
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")

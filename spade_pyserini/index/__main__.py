@@ -121,16 +121,9 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _bm25(options: argparse.Namespace) -> Path:
-    from spade_pyserini.corpora import open_corpus, prepared
     from spade_pyserini.index import build_bm25_index
 
-    corpus = prepared(
-        open_corpus(options.corpus, options.corpus_path),
-        options.segment,
-        options.expansions,
-        options.expansions_per_doc,
-        options.pool,
-    )
+    corpus = cli.chosen_corpus(options)
     output = Path(options.output or Path("index", f"{corpus.name}.bm25"))
     build_bm25_index(corpus, output, **_settings(options))
     return output
