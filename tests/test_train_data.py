@@ -31,11 +31,27 @@ def test_settings(tmp_path: Path) -> None:
     for setting in ("tau", "nothing=1", "tau=0", "k=2.5", "strategy=magic", "batch_size=true"):
         with pytest.raises(UsageError):
             changed.with_settings([setting])
-    with pytest.raises(NotFoundError, match="known names: mini, mini-head, paper, smoke"):
+    with pytest.raises(NotFoundError, match="known names: ablation, mini, mini-head, paper, smoke"):
         load_recipe("papre")
     (tmp_path / "x.toml").write_text("tau = = 3")
     with pytest.raises(InputError, match="not a TOML file"):
         load_recipe(tmp_path / "x.toml")
+
+
+def test_a_recipe_on_another_one(tmp_path: Path) -> None:
+    base, ablation = load_recipe("spade-mini"), load_recipe("ablation")
+    assert (ablation.data, ablation.k) == (base.data, base.k)
+    assert ablation.steps < base.steps
+    assert [one.corpus for one in ablation.dev] != [one.corpus for one in base.dev]
+    one, other = tmp_path / "one.toml", tmp_path / "other.toml"
+    one.write_text(f"base = '{other}'\nk = 3")
+    other.write_text("base = 'smoke'\nk = 2\ntau = 50")
+    changed = load_recipe(one)
+    assert (changed.k, changed.tau, changed.backbone) == (3, 50.0, "minilm")
+    for wrong in (f"'{one}'", "7"):
+        other.write_text(f"base = {wrong}")
+        with pytest.raises(UsageError, match="not another recipe"):
+            load_recipe(one)
 
 
 def test_the_stream_is_a_permutation_each_epoch_and_resumes() -> None:

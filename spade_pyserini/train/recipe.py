@@ -6,6 +6,7 @@
     tau = 30
 
 Paths in a recipe are relative to the folder the command runs in. ``--set key=value`` changes one.
+``base = "mini"`` takes all settings of another recipe that are not given.
 Several collections are tables of their own, and then stand instead of the flat settings::
 
     [[data]]
@@ -256,8 +257,8 @@ class Recipe:
         return asdict(self)
 
 
-def load_recipe(name: str | Path) -> Recipe:
-    """A recipe by its name in the package, or a file."""
+def load_recipe(name: str | Path, *, above: tuple[Path, ...] = ()) -> Recipe:
+    """A recipe by its name in the package, or a file; ``above`` are those that are based on it."""
     path = Path(name)
     if not path.is_file() and (RECIPES / f"{path.name}.toml").is_file() and path.name == str(name):
         path = RECIPES / f"{name}.toml"
@@ -268,7 +269,12 @@ def load_recipe(name: str | Path) -> Recipe:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"not a TOML file ({error})", path) from None
-    return _change(Recipe(), values, str(path))
+    base = values.pop("base", None)
+    if base is None:
+        return _change(Recipe(), values, str(path))
+    if not isinstance(base, str) or path in above:
+        raise UsageError(f"{path}: base is {base!r}, which is not another recipe")
+    return _change(load_recipe(base, above=(*above, path)), values, str(path))
 
 
 T = TypeVar("T", Recipe, Collection, DevCollection)
