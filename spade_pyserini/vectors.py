@@ -78,6 +78,7 @@ class VectorSettings:
     shard_size: int
     batch_tokens: int
     counts_sha256: str | None = None
+    precision: str = "fp32"
 
 
 @dataclass(frozen=True)

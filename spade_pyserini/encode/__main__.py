@@ -12,6 +12,8 @@ from spade_pyserini.files import file_name
 
 MODULE = "spade_pyserini.encode"
 EXAMPLE = "python -m spade_pyserini.encode --corpus pydoc --output encode/pydoc.spade"
+PRECISIONS = ("fp32", "bf16", "fp16", "int8")
+BACKENDS = ("torch", "onnx", "openvino")
 logger = logging.getLogger(MODULE)
 
 
@@ -44,6 +46,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--shard-size", type=cli.positive, default=2000, metavar="N", help="documents per file")
     add("--batch-tokens", type=cli.positive, default=2048, metavar="N", help="tokens per batch")
     add("--device", default="cpu", help="torch device; cuda with --processes takes all GPUs")
+    add(
+        "--precision",
+        choices=PRECISIONS,
+        default="fp32",
+        help="bf16 and fp16 for GPUs; refused, with the reason, where it does not pay",
+    )
+    add("--backend", choices=BACKENDS, default="torch", help="only torch pays so far")
     add("--processes", type=cli.positive, default=1, metavar="N", help="workers on this machine")
     add("--ray", metavar="ADDRESS", help="workers of a Ray cluster: its address, auto, or local")
     add("--shard-id", type=int, metavar="I", help="encode only every N-th shard, from I = 0 on")
@@ -76,6 +85,7 @@ def main(arguments: list[str]) -> None:
     from spade_pyserini.encode import encode_corpus, merge_parts
     from spade_pyserini.encode.part import Part
     from spade_pyserini.models import SpadeModel
+    from spade_pyserini.models.precision import check_backend
     from spade_pyserini.models.spade import DEFAULT
 
     corpus = cli.chosen_corpus(options)
@@ -84,6 +94,7 @@ def main(arguments: list[str]) -> None:
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")
     if options.ray and options.processes > 1:
         raise UsageError("--ray has workers of its own; leave --processes out")
+    check_backend(options.backend)
     part = Part.of_flags(options.shard_id, options.shard_num)
     if options.merge:
         merge_parts(output)
@@ -99,6 +110,7 @@ def main(arguments: list[str]) -> None:
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise UsageError(f"the device {options.device!r} cannot be used: {reason}") from None
+    model.use_precision(options.precision)
     if not model.config.trained:
         logger.warning("the heads of %s are untrained: its ranking means nothing yet", name)
     encode_corpus(

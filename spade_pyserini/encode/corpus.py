@@ -171,6 +171,7 @@ def _settings(
         shard_size=shard_size,
         batch_tokens=batch_tokens,
         counts_sha256=counts,
+        precision=model.precision,
     )
 
 

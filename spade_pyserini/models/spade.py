@@ -26,6 +26,7 @@ from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.counts import TermCounts, corpus_weights, no_counts
 from spade_pyserini.models.expansion import TermExpansionEncoder
 from spade_pyserini.models.layers import Halves, split
+from spade_pyserini.models.precision import autocast, check_precision
 from spade_pyserini.models.quantize import calibrate, quantize
 from spade_pyserini.models.terms import Expansion, TermWeight
 from spade_pyserini.models.weighting import TermWeightingEncoder
@@ -67,6 +68,7 @@ class SpadeModel(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
+        self.precision = "fp32"
         self.weighting = weighting
         self.expansion = expansion
         self.wordpieces = wordpieces
@@ -219,6 +221,11 @@ class SpadeModel(nn.Module):
         counts = counts or no_counts(len(self.kept))
         return corpus_weights(counts, self.document_frequency, self.config.corpus_idf)
 
+    def use_precision(self, precision: str) -> None:
+        """Encode in ``fp32``, ``bf16`` or ``fp16``, whatever pays on the device that it is on."""
+        check_precision(precision, self.kept.device)
+        self.precision = precision
+
     def check_length(self) -> None:
         """Raise `UsageError` where ``max_length`` is more than the backbone can read."""
         positions = (self.config.backbone or {}).get("max_position_embeddings", math.inf)
@@ -280,12 +287,13 @@ class SpadeModel(nn.Module):
         A document without a single known WordPiece is empty: what the expansion encoder makes of
         [CLS] and [SEP] alone says nothing about it.
         """
-        weighting, expansion = self(*padded(batch, self.kept.device))
+        with autocast(self.precision, self.kept.device):
+            weighting, expansion = self(*padded(batch, self.kept.device))
         return self._finished(weighting, batch), self._finished(expansion, batch)
 
     def _finished(self, vectors: Tensor, batch: list[list[int]]) -> Tensor:
         """An encoder's vectors, changed in place: times the weights of terms, and checked."""
-        vectors.mul_(self.query_weights * self.corpus_weights)
+        vectors = vectors.float().mul_(self.query_weights * self.corpus_weights)
         if not torch.isfinite(vectors).all():
             raise ArtifactError("the model gave NaN or infinite weights; it cannot be used")
         special = self.wordpieces.special_ids
@@ -298,12 +306,12 @@ class SpadeModel(nn.Module):
 
         With an alpha of 0 or 1 only one of the encoders has anything to say: the other rests.
         """
-        inputs = padded(batch, self.kept.device)
-        if self.config.alpha == 0:
-            return self._finished(self.weighting_vectors(*inputs), batch)
-        if self.config.alpha == 1:
-            return self._finished(self.expansion_vectors(*inputs), batch)
-        return self.aggregate(*self.components(batch))
+        only = {0.0: self.weighting_vectors, 1.0: self.expansion_vectors}.get(self.config.alpha)
+        if only is None:
+            return self.aggregate(*self.components(batch))
+        with autocast(self.precision, self.kept.device):
+            vectors = only(*padded(batch, self.kept.device))
+        return self._finished(vectors, batch)
 
     def impacts(self, weights: Tensor, scale: float) -> list[dict[str, int]]:
         """Quantize float vectors; terms in the order of the vocabulary, zeros left out."""

@@ -1,0 +1,142 @@
+"""Whether another precision or engine would encode faster on this CPU than torch in fp32.
+
+    pip install onnx onnxscript onnxruntime openvino
+    python benchmarks/precision.py
+
+All run the same transformer (MiniLM, six layers) on the same batches of docstrings, 24 texts of 86
+WordPieces, with the same threads, one after the other in one process; the best of three rounds
+counts. What is not installed is left out. The cosine is that of all hidden states with torch's in
+fp32: an export that gives other states is no export.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import itertools
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from spade_pyserini import open_corpus
+from spade_pyserini.models.backbone import load_backbone
+from spade_pyserini.records import Document
+from spade_pyserini.wordpiece import WordPieces
+
+TEXTS, LENGTH = 24, 86
+ROUNDS = 3
+Run = Callable[[Tensor, Tensor], Tensor]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--batches", type=int, default=20)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(0)
+    backbone = load_backbone("minilm")
+    transformer = Transformer(backbone.transformer).eval()
+    texts = itertools.cycle(open_corpus("pydoc"))
+    batches = [next_batch(backbone.wordpieces, texts) for _ in range(options.batches)]
+    mask = torch.ones_like(batches[0])
+    with torch.inference_mode(), tempfile.TemporaryDirectory() as folder:
+        wanted = transformer(batches[0], mask)
+        first = None
+        print(f"{torch.backends.cpu.get_cpu_capability()}, {options.threads} threads")
+        print("engine              texts/s  ratio  cosine")
+        for name, run in engines(transformer, Path(folder), options.threads):
+            found = torch.as_tensor(run(batches[0], mask)).float()
+            cosine = nn.functional.cosine_similarity(found.flatten(), wanted.flatten(), dim=0)
+            rate = TEXTS * len(batches) / min(seconds(run, batches, mask) for _ in range(ROUNDS))
+            first = first or rate
+            print(f"{name:18} {rate:8.1f} {rate / first:6.2f} {cosine:7.4f}", flush=True)
+
+
+def next_batch(wordpieces: WordPieces, documents: Iterator[Document]) -> Tensor:
+    """So many texts that are long enough, cut to one length."""
+    found: list[list[int]] = []
+    while len(found) < TEXTS:
+        (ids,) = wordpieces.document_ids([next(documents).contents], LENGTH)
+        found += [ids] * (len(ids) == LENGTH)
+    return torch.tensor(found)
+
+
+class Transformer(nn.Module):
+    """Hidden states alone, for exports."""
+
+    def __init__(self, transformer: nn.Module) -> None:
+        super().__init__()
+        self.transformer = transformer
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        hidden: Tensor = self.transformer(input_ids=input_ids, attention_mask=attention_mask)[0]
+        return hidden
+
+
+def seconds(run: Run, batches: list[Tensor], mask: Tensor) -> float:
+    start = time.perf_counter()
+    for batch in batches:
+        run(batch, mask)
+    return time.perf_counter() - start
+
+
+def engines(model: Transformer, folder: Path, threads: int) -> Iterator[tuple[str, Run]]:
+    yield "torch fp32", model
+    yield "torch bf16", lambda ids, mask: autocast(model, ids, mask)
+    scheme = {nn.Linear: torch.ao.quantization.per_channel_dynamic_qconfig}
+    yield "torch int8", torch.ao.quantization.quantize_dynamic(model, scheme)
+    if all(map(importlib.util.find_spec, ("onnx", "onnxscript", "onnxruntime"))):
+        file = folder / "fp32.onnx"
+        example = (torch.ones(TEXTS, LENGTH, dtype=torch.long),) * 2
+        torch.onnx.export(model, example, str(file), dynamo=True, verbose=False, optimize=False)
+        yield "onnxruntime fp32", onnx_run(file, threads)
+        from onnxruntime.quantization import quantize_dynamic
+
+        quantize_dynamic(file, folder / "int8.onnx", per_channel=True, reduce_range=True)
+        yield "onnxruntime int8", onnx_run(folder / "int8.onnx", threads)
+        if importlib.util.find_spec("openvino"):
+            yield "openvino fp32", openvino_run(file, threads)
+            yield "openvino int8", openvino_run(folder / "int8.onnx", threads)
+
+
+def autocast(model: nn.Module, ids: Tensor, mask: Tensor) -> Tensor:
+    with torch.autocast("cpu", torch.bfloat16):
+        hidden: Tensor = model(ids, mask)
+    return hidden
+
+
+def onnx_run(file: Path, threads: int) -> Run:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    names = [one.name for one in session.get_inputs()]
+
+    def run(*inputs: Tensor) -> Any:
+        values = dict(zip(names, (one.numpy() for one in inputs), strict=True))
+        return session.run(None, values)[0]
+
+    return run
+
+
+def openvino_run(file: Path, threads: int) -> Run:
+    import openvino
+
+    settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
+    model = openvino.Core().compile_model(str(file), "CPU", settings)
+
+    def run(*inputs: Tensor) -> Any:
+        return model([one.numpy() for one in inputs])[0]
+
+    return run
+
+
+if __name__ == "__main__":
+    main()
