@@ -19,6 +19,7 @@ import pytest
 
 from spade_pyserini import ImpactSearcher, build_impact_index, read_vectors
 from spade_pyserini.errors import JavaError, OutputExistsError, UsageError
+from spade_pyserini.index import direct
 from spade_pyserini.index.direct import write_index
 from spade_pyserini.index.manifest import lucene_counts
 from spade_pyserini.index.postings import Postings
@@ -54,6 +55,22 @@ def test_both_builders_end_in_the_same_postings(both: dict[str, Path], tiny_vect
             assert postings.vectors(["nobody"]) == [None]
         assert dict(zip(wanted, found, strict=True)) == wanted
     assert lucene_counts(both["direct"]) == lucene_counts(both["anserini"])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_segments_hold_the_same(
+    tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    """Memory for a few documents only: a segment is written again and again."""
+    monkeypatch.setattr(direct, "BUFFER_MEGABYTES", 0.0005)
+    files = sorted(tiny_vectors.glob("*.gz"))
+    write_index(files, tmp_path / "x", threads=threads, total=30)
+    numbers = [int(path.stem[1:], 36) for path in (tmp_path / "x").glob("*.si")]
+    assert max(numbers) > 3  # so many were written, though some were merged since
+    wanted = {vector.docid: vector.impacts for vector in read_vectors(tiny_vectors)}
+    with Postings(tmp_path / "x") as postings:
+        found = postings.vectors(list(wanted))
+    assert dict(zip(wanted, found, strict=True)) == wanted
 
 
 @pytest.mark.parametrize("k", [1, 3, 30])
@@ -151,6 +168,9 @@ def test_looking_closer(both: dict[str, Path], tiny_vectors: Path) -> None:
         ('{"id": "a"}', "needs `id` and `vector`"),
         ('{"id": "a", "vector": {"cat": 1}', "docs.jsonl:"),
         ("[1]", "an object was expected"),
+        ('{"id": "a", "vector": {"cat": 1, "dog": 2, "cat": 3}}', "the term cat is there twice"),
+        ('{"id": "a", "vector": {"' + 40_000 * "a" + '": 1}}', "too long for Lucene"),
+        ('{"id": "' + 40_000 * "a" + '", "vector": {"cat": 1}}', "too long for Lucene"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, told: str) -> None:

@@ -2,7 +2,7 @@
 
 Anserini repeats a term as often as its impact says, so its cost follows the sum of impacts; here
 it follows the number of terms. The work is done by ``spade.ImpactIndexer`` in threads of this
-process's JVM.
+process's JVM: each inverts the vectors it reads in memory and hands them to Lucene as a segment.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tqdm import tqdm
 from spade_pyserini import java
 from spade_pyserini.errors import JavaError
 
-BUFFER_MEGABYTES = 256.0  # that Lucene fills before it writes a segment
+BUFFER_MEGABYTES = 256.0  # that all threads together fill before they write segments
 LOOK = 0.05  # seconds between two looks at how far it is
 
 

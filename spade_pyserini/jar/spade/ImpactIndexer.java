@@ -13,45 +13,49 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
-import org.apache.lucene.analysis.TokenStream;
 import org.apache.lucene.analysis.core.WhitespaceAnalyzer;
-import org.apache.lucene.analysis.tokenattributes.CharTermAttribute;
-import org.apache.lucene.analysis.tokenattributes.TermFrequencyAttribute;
-import org.apache.lucene.document.BinaryDocValuesField;
-import org.apache.lucene.document.Document;
-import org.apache.lucene.document.Field;
-import org.apache.lucene.document.FieldType;
-import org.apache.lucene.document.StringField;
-import org.apache.lucene.index.IndexOptions;
+import org.apache.lucene.index.ConcurrentMergeScheduler;
+import org.apache.lucene.index.DirectoryReader;
+import org.apache.lucene.index.FieldInfo;
+import org.apache.lucene.index.FieldInfos;
 import org.apache.lucene.index.IndexWriter;
 import org.apache.lucene.index.IndexWriterConfig;
 import org.apache.lucene.index.LogByteSizeMergePolicy;
+import org.apache.lucene.index.SlowCodecReaderWrapper;
 import org.apache.lucene.index.Term;
 import org.apache.lucene.store.FSDirectory;
-import org.apache.lucene.util.BytesRef;
 
 /**
  * Vectors to a Lucene index, each impact as the frequency of its term.
  *
  * <p>What ends up in the index is what Anserini's IndexCollection makes of the same files, which
  * repeats every term as often as its impact says: the fields "id" (stored, and as a doc value) and
- * "contents" (documents and frequencies). A file is read by one thread; nothing of it is held.
+ * "contents" (documents and frequencies), but for the lengths of documents, which impacts have no
+ * use for. A file is read by one thread, which inverts what it reads, and writes a segment whenever
+ * its part of the memory is full.
  */
 public final class ImpactIndexer {
   private static final int BUFFER = 1 << 16;
+  private static final double POSTING = 10e-6; // megabytes, two numbers and some room to grow
 
   private final IndexWriter writer;
   private final boolean replace;
+  private final boolean norms;
+  private final long limit; // postings of a segment, about
   private final ConcurrentLinkedQueue<String> files;
   private final AtomicLong documents = new AtomicLong();
   private volatile Throwable failure;
   private volatile boolean done;
 
-  private ImpactIndexer(IndexWriter writer, List<String> files, boolean replace) {
+  private ImpactIndexer(
+      IndexWriter writer, List<String> files, boolean replace, boolean norms, long limit) {
     this.writer = writer;
     this.files = new ConcurrentLinkedQueue<>(files);
     this.replace = replace;
+    this.norms = norms;
+    this.limit = limit;
   }
 
   /**
@@ -63,8 +67,11 @@ public final class ImpactIndexer {
   public static ImpactIndexer start(
       List<String> files, String index, boolean create, int threads, double megabytes, int segments)
       throws IOException {
-    IndexWriter writer = writer(index, create, megabytes, threads == 1);
-    ImpactIndexer indexer = new ImpactIndexer(writer, new ArrayList<>(files), !create);
+    boolean norms = !create && hasNorms(index);
+    IndexWriter writer = writer(index, create, threads);
+    long limit = (long) (megabytes / POSTING / threads);
+    ImpactIndexer indexer =
+        new ImpactIndexer(writer, new ArrayList<>(files), !create, norms, limit);
     Thread all = new Thread(() -> indexer.run(threads, segments), "impact-indexer");
     all.setDaemon(true);
     all.start();
@@ -73,8 +80,7 @@ public final class ImpactIndexer {
 
   /** Delete documents by their ids; returns how many there were. */
   public static int delete(String index, List<String> ids) throws IOException {
-    double megabytes = IndexWriterConfig.DEFAULT_RAM_BUFFER_SIZE_MB;
-    try (IndexWriter writer = writer(index, false, megabytes, false)) {
+    try (IndexWriter writer = writer(index, false, 1)) {
       int before = writer.getDocStats().numDocs;
       writer.deleteDocuments(ids.stream().map(id -> new Term("id", id)).toArray(Term[]::new));
       writer.commit();
@@ -82,16 +88,27 @@ public final class ImpactIndexer {
     }
   }
 
-  private static IndexWriter writer(
-      String index, boolean create, double megabytes, boolean inOrder) throws IOException {
+  /** A field of an index has them everywhere or nowhere. */
+  private static boolean hasNorms(String index) throws IOException {
+    try (DirectoryReader reader = DirectoryReader.open(FSDirectory.open(Path.of(index)))) {
+      FieldInfo contents = FieldInfos.getMergedFieldInfos(reader).fieldInfo("contents");
+      return contents != null && contents.hasNorms();
+    }
+  }
+
+  private static IndexWriter writer(String index, boolean create, int threads)
+      throws IOException {
     IndexWriterConfig config = new IndexWriterConfig(new WhitespaceAnalyzer()); // never asked
     config.setSimilarity(new ImpactSimilarity());
     config.setOpenMode(
         create ? IndexWriterConfig.OpenMode.CREATE : IndexWriterConfig.OpenMode.APPEND);
-    config.setRAMBufferSizeMB(megabytes);
     config.setUseCompoundFile(false);
-    if (inOrder) {
-      config.setMergePolicy(new LogByteSizeMergePolicy());
+    ConcurrentMergeScheduler scheduler = new ConcurrentMergeScheduler(); // writes segments, too
+    scheduler.setMaxMergesAndThreads(threads + 2, threads);
+    scheduler.disableAutoIOThrottle();
+    config.setMergeScheduler(scheduler);
+    if (threads == 1) {
+      config.setMergePolicy(new LogByteSizeMergePolicy()); // keeps documents in their order
     }
     return new IndexWriter(FSDirectory.open(Path.of(index)), config);
   }
@@ -158,36 +175,55 @@ public final class ImpactIndexer {
 
   private void work() {
     Vector vector = new Vector();
+    ImpactSegment batch = new ImpactSegment(norms);
     try {
       for (String file = files.poll(); file != null && failure == null; file = files.poll()) {
-        read(file, vector);
+        batch = read(file, vector, batch);
+      }
+      if (failure == null) {
+        write(batch);
       }
     } catch (Throwable error) {
       failure = error;
     }
   }
 
-  private void read(String file, Vector vector) throws IOException {
+  /** Add the documents of a file to a batch; returns it, or the one that was begun since. */
+  private ImpactSegment read(String file, Vector vector, ImpactSegment begun) throws IOException {
+    ImpactSegment batch = begun;
     try (InputStream bytes = open(file);
         JsonParser json = Vector.JSON.createParser(bytes)) {
       try {
         while (failure == null && json.nextToken() != null) {
           vector.read(json);
-          Term id = new Term("id", vector.name);
-          if (vector.size > 0 && replace) {
-            writer.updateDocument(id, vector.document);
-          } else if (vector.size > 0) {
-            writer.addDocument(vector.document);
+          if (vector.size > 0) {
+            batch.add(vector.name, vector.terms, vector.impacts, vector.size);
           } else if (replace) {
-            writer.deleteDocuments(id);
+            writer.deleteDocuments(new Term("id", vector.name));
           }
           documents.incrementAndGet();
+          if (batch.postings() >= limit) {
+            write(batch);
+            batch = new ImpactSegment(norms);
+          }
         }
       } catch (IOException | RuntimeException error) {
         int line = json.currentLocation().getLineNr();
         throw new IOException(file + ":" + line + ": " + error.getMessage(), error);
       }
     }
+    return batch;
+  }
+
+  private void write(ImpactSegment batch) throws IOException {
+    if (batch.maxDoc() == 0) {
+      return;
+    }
+    if (replace) {
+      Stream<Term> ids = batch.ids().stream().map(id -> new Term("id", id));
+      writer.deleteDocuments(ids.toArray(Term[]::new));
+    }
+    writer.addIndexes(SlowCodecReaderWrapper.wrap(batch));
   }
 
   private static InputStream open(String file) throws IOException {
@@ -195,34 +231,15 @@ public final class ImpactIndexer {
     return file.endsWith(".gz") ? new GZIPInputStream(bytes, BUFFER) : bytes;
   }
 
-  /** One document that is filled again and again, and the stream of its terms. */
-  private static final class Vector extends TokenStream {
+  /** One document that is filled again and again. */
+  private static final class Vector {
     static final JsonFactory JSON =
         JsonFactory.builder().disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build();
-    private static final FieldType FREQUENCIES = new FieldType();
 
-    static {
-      FREQUENCIES.setTokenized(true);
-      FREQUENCIES.setIndexOptions(IndexOptions.DOCS_AND_FREQS);
-      FREQUENCIES.freeze();
-    }
-
-    final Document document = new Document();
     String name;
     int size;
-    private String[] terms = new String[256];
-    private int[] impacts = new int[256];
-    private int next;
-    private final StringField id = new StringField("id", "", Field.Store.YES);
-    private final BinaryDocValuesField order = new BinaryDocValuesField("id", new BytesRef());
-    private final CharTermAttribute term = addAttribute(CharTermAttribute.class);
-    private final TermFrequencyAttribute frequency = addAttribute(TermFrequencyAttribute.class);
-
-    Vector() {
-      document.add(id);
-      document.add(order);
-      document.add(new Field("contents", this, FREQUENCIES));
-    }
+    String[] terms = new String[256];
+    int[] impacts = new int[256];
 
     /** The object that begins at the current token. */
     void read(JsonParser json) throws IOException {
@@ -244,8 +261,6 @@ public final class ImpactIndexer {
         }
       }
       expect(name != null && found, "a document needs `id` and `vector`");
-      id.setStringValue(name);
-      order.setBytesValue(new BytesRef(name));
     }
 
     private void readImpacts(JsonParser json) throws IOException {
@@ -266,23 +281,6 @@ public final class ImpactIndexer {
       if (!holds) {
         throw new IOException(otherwise);
       }
-    }
-
-    @Override
-    public void reset() {
-      next = 0;
-    }
-
-    @Override
-    public boolean incrementToken() {
-      if (next == size) {
-        return false;
-      }
-      clearAttributes();
-      term.append(terms[next]);
-      frequency.setTermFrequency(impacts[next]);
-      next++;
-      return true;
     }
   }
 }

@@ -1,0 +1,562 @@
+package spade;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.lucene.index.BaseTermsEnum;
+import org.apache.lucene.index.BinaryDocValues;
+import org.apache.lucene.index.ByteVectorValues;
+import org.apache.lucene.index.DocValuesType;
+import org.apache.lucene.index.FieldInfo;
+import org.apache.lucene.index.FieldInfos;
+import org.apache.lucene.index.Fields;
+import org.apache.lucene.index.FloatVectorValues;
+import org.apache.lucene.index.ImpactsEnum;
+import org.apache.lucene.index.IndexOptions;
+import org.apache.lucene.index.IndexWriter;
+import org.apache.lucene.index.LeafMetaData;
+import org.apache.lucene.index.LeafReader;
+import org.apache.lucene.index.NumericDocValues;
+import org.apache.lucene.index.PointValues;
+import org.apache.lucene.index.PostingsEnum;
+import org.apache.lucene.index.SortedDocValues;
+import org.apache.lucene.index.SortedNumericDocValues;
+import org.apache.lucene.index.SortedSetDocValues;
+import org.apache.lucene.index.StoredFieldVisitor;
+import org.apache.lucene.index.StoredFields;
+import org.apache.lucene.index.TermVectors;
+import org.apache.lucene.index.Terms;
+import org.apache.lucene.index.TermsEnum;
+import org.apache.lucene.index.VectorEncoding;
+import org.apache.lucene.index.VectorSimilarityFunction;
+import org.apache.lucene.search.KnnCollector;
+import org.apache.lucene.util.Bits;
+import org.apache.lucene.util.BytesRef;
+import org.apache.lucene.util.SmallFloat;
+import org.apache.lucene.util.Version;
+
+/**
+ * Documents in memory, inverted as they come, in the form of a reader that {@link
+ * IndexWriter#addIndexes} writes as a segment.
+ *
+ * <p>Terms of a vector are known and counted: the tokens, attributes and hash tables that Lucene
+ * inverts texts with have nothing to do here, and take most of its time.
+ */
+final class ImpactSegment extends LeafReader {
+  private static final String ID = "id";
+  private static final String CONTENTS = "contents";
+
+  private final List<String> ids = new ArrayList<>();
+  private final List<Integer> lengths = new ArrayList<>();
+  private final Map<String, Postings> terms = new HashMap<>(1 << 15);
+  private final boolean norms;
+  private long postings;
+  private long frequencies;
+  private BytesRef[] names; // of the documents, once all are there
+
+  /** @param norms whether the lengths of documents are kept, which impacts have no use for */
+  ImpactSegment(boolean norms) {
+    this.norms = norms;
+  }
+
+  /** How many postings it has. */
+  long postings() {
+    return postings;
+  }
+
+  List<String> ids() {
+    return ids;
+  }
+
+  void add(String id, String[] words, int[] impacts, int size) throws IOException {
+    int document = ids.size();
+    int length = 0;
+    check(id);
+    for (int place = 0; place < size; place++) {
+      Postings found = terms.get(words[place]);
+      if (found == null) {
+        found = new Postings(check(words[place]));
+        terms.put(words[place], found);
+      }
+      found.add(document, impacts[place]);
+      length = Math.addExact(length, impacts[place]);
+    }
+    ids.add(id);
+    lengths.add(length);
+    postings += size;
+    frequencies += length;
+  }
+
+  private static BytesRef check(String term) throws IOException {
+    BytesRef bytes = new BytesRef(term);
+    if (bytes.length > IndexWriter.MAX_TERM_LENGTH) {
+      throw new IOException("a term or id of " + bytes.length + " bytes is too long for Lucene");
+    }
+    return bytes;
+  }
+
+  /** The documents and impacts of a term, one after the other. */
+  private static final class Postings {
+    final BytesRef term;
+    int[] pairs = new int[8];
+    int size;
+    long frequencies;
+
+    Postings(BytesRef term) {
+      this.term = term;
+    }
+
+    void add(int document, int impact) throws IOException {
+      if (size > 0 && pairs[size - 2] == document) {
+        throw new IOException("the term " + term.utf8ToString() + " is there twice");
+      }
+      if (size == pairs.length) {
+        pairs = Arrays.copyOf(pairs, size + (size >> 1 & ~1));
+      }
+      pairs[size++] = document;
+      pairs[size++] = impact;
+      frequencies += impact;
+    }
+  }
+
+  // What a segment is made of
+
+  @Override
+  public FieldInfos getFieldInfos() {
+    FieldInfo id = field(ID, 0, true, IndexOptions.DOCS, DocValuesType.BINARY);
+    FieldInfo contents =
+        field(CONTENTS, 1, !norms, IndexOptions.DOCS_AND_FREQS, DocValuesType.NONE);
+    return new FieldInfos(new FieldInfo[] {id, contents});
+  }
+
+  private static FieldInfo field(
+      String name, int number, boolean omitNorms, IndexOptions options, DocValuesType values) {
+    return new FieldInfo(
+        name,
+        number,
+        false,
+        omitNorms,
+        false,
+        options,
+        values,
+        -1,
+        Collections.emptyMap(),
+        0,
+        0,
+        0,
+        0,
+        VectorEncoding.FLOAT32,
+        VectorSimilarityFunction.EUCLIDEAN,
+        false);
+  }
+
+  private BytesRef[] names() {
+    if (names == null) {
+      names = ids.stream().map(BytesRef::new).toArray(BytesRef[]::new);
+    }
+    return names;
+  }
+
+  @Override
+  public Terms terms(String field) {
+    if (field.equals(CONTENTS)) {
+      Postings[] sorted = terms.values().toArray(Postings[]::new);
+      Arrays.sort(sorted, Comparator.comparing(one -> one.term));
+      return new SortedTerms(sorted.length, true, postings, frequencies) {
+        @Override
+        Postings postings(int place) {
+          return sorted[place];
+        }
+      };
+    }
+    BytesRef[] all = names();
+    Integer[] order = new Integer[all.length];
+    Arrays.setAll(order, place -> place);
+    Arrays.sort(order, Comparator.comparing(place -> all[place]));
+    return new SortedTerms(order.length, false, order.length, order.length) {
+      @Override
+      Postings postings(int place) throws IOException {
+        Postings one = new Postings(all[order[place]]);
+        one.add(order[place], 1);
+        return one;
+      }
+    };
+  }
+
+  /** Terms in their order, each with its postings. */
+  private abstract class SortedTerms extends Terms {
+    private final int size;
+    private final boolean counted;
+    private final long documents;
+    private final long frequencies;
+
+    SortedTerms(int size, boolean counted, long documents, long frequencies) {
+      this.size = size;
+      this.counted = counted;
+      this.documents = documents;
+      this.frequencies = frequencies;
+    }
+
+    abstract Postings postings(int place) throws IOException;
+
+    @Override
+    public TermsEnum iterator() {
+      return new InOrder(this);
+    }
+
+    @Override
+    public long size() {
+      return size;
+    }
+
+    @Override
+    public long getSumTotalTermFreq() {
+      return frequencies;
+    }
+
+    @Override
+    public long getSumDocFreq() {
+      return documents;
+    }
+
+    @Override
+    public int getDocCount() {
+      return maxDoc();
+    }
+
+    @Override
+    public boolean hasFreqs() {
+      return counted;
+    }
+
+    @Override
+    public boolean hasOffsets() {
+      return false;
+    }
+
+    @Override
+    public boolean hasPositions() {
+      return false;
+    }
+
+    @Override
+    public boolean hasPayloads() {
+      return false;
+    }
+  }
+
+  /** From the first term to the last: all that a merge asks for. */
+  private static final class InOrder extends BaseTermsEnum {
+    private final SortedTerms terms;
+    private int place = -1;
+    private Postings current;
+
+    InOrder(SortedTerms terms) {
+      this.terms = terms;
+    }
+
+    @Override
+    public BytesRef next() throws IOException {
+      current = ++place < terms.size ? terms.postings(place) : null;
+      return current == null ? null : current.term;
+    }
+
+    @Override
+    public BytesRef term() {
+      return current.term;
+    }
+
+    @Override
+    public long ord() {
+      return place;
+    }
+
+    @Override
+    public int docFreq() {
+      return current.size / 2;
+    }
+
+    @Override
+    public long totalTermFreq() {
+      return current.frequencies;
+    }
+
+    @Override
+    public PostingsEnum postings(PostingsEnum reuse, int flags) {
+      return new PairsEnum(current);
+    }
+
+    @Override
+    public ImpactsEnum impacts(int flags) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public SeekStatus seekCeil(BytesRef text) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void seekExact(long ord) {
+      throw new UnsupportedOperationException();
+    }
+  }
+
+  private static final class PairsEnum extends PostingsEnum {
+    private final int[] pairs;
+    private final int size;
+    private int place = -2;
+
+    PairsEnum(Postings postings) {
+      this.pairs = postings.pairs;
+      this.size = postings.size;
+    }
+
+    @Override
+    public int docID() {
+      return place < 0 ? -1 : place >= size ? NO_MORE_DOCS : pairs[place];
+    }
+
+    @Override
+    public int nextDoc() {
+      place += 2;
+      return docID();
+    }
+
+    @Override
+    public int advance(int target) throws IOException {
+      return slowAdvance(target);
+    }
+
+    @Override
+    public int freq() {
+      return pairs[place + 1];
+    }
+
+    @Override
+    public long cost() {
+      return size / 2;
+    }
+
+    @Override
+    public int nextPosition() {
+      return -1;
+    }
+
+    @Override
+    public int startOffset() {
+      return -1;
+    }
+
+    @Override
+    public int endOffset() {
+      return -1;
+    }
+
+    @Override
+    public BytesRef getPayload() {
+      return null;
+    }
+  }
+
+  @Override
+  public StoredFields storedFields() {
+    FieldInfo id = getFieldInfos().fieldInfo(ID);
+    return new StoredFields() {
+      @Override
+      public void document(int document, StoredFieldVisitor visitor) throws IOException {
+        if (visitor.needsField(id) == StoredFieldVisitor.Status.YES) {
+          visitor.stringField(id, ids.get(document));
+        }
+      }
+    };
+  }
+
+  @Override
+  public BinaryDocValues getBinaryDocValues(String field) {
+    if (!field.equals(ID)) {
+      return null;
+    }
+    BytesRef[] all = names();
+    return new BinaryDocValues() {
+      private int document = -1;
+
+      @Override
+      public BytesRef binaryValue() {
+        return all[document];
+      }
+
+      @Override
+      public boolean advanceExact(int target) {
+        document = target;
+        return true;
+      }
+
+      @Override
+      public int docID() {
+        return document;
+      }
+
+      @Override
+      public int nextDoc() {
+        return advance(document + 1);
+      }
+
+      @Override
+      public int advance(int target) {
+        document = target < all.length ? target : NO_MORE_DOCS;
+        return document;
+      }
+
+      @Override
+      public long cost() {
+        return all.length;
+      }
+    };
+  }
+
+  @Override
+  public NumericDocValues getNormValues(String field) {
+    if (!norms || !field.equals(CONTENTS)) {
+      return null;
+    }
+    return new NumericDocValues() {
+      private int document = -1;
+
+      @Override
+      public long longValue() {
+        return SmallFloat.intToByte4(lengths.get(document));
+      }
+
+      @Override
+      public boolean advanceExact(int target) {
+        document = target;
+        return true;
+      }
+
+      @Override
+      public int docID() {
+        return document;
+      }
+
+      @Override
+      public int nextDoc() {
+        return advance(document + 1);
+      }
+
+      @Override
+      public int advance(int target) {
+        document = target < lengths.size() ? target : NO_MORE_DOCS;
+        return document;
+      }
+
+      @Override
+      public long cost() {
+        return lengths.size();
+      }
+    };
+  }
+
+  @Override
+  public int numDocs() {
+    return ids.size();
+  }
+
+  @Override
+  public int maxDoc() {
+    return ids.size();
+  }
+
+  @Override
+  public LeafMetaData getMetaData() {
+    return new LeafMetaData(Version.LATEST.major, Version.LATEST, null, false);
+  }
+
+  // What it has not
+
+  @Override
+  public Bits getLiveDocs() {
+    return null;
+  }
+
+  @Override
+  public TermVectors termVectors() {
+    return TermVectors.EMPTY;
+  }
+
+  @Override
+  @SuppressWarnings("deprecation")
+  public Fields getTermVectors(int document) {
+    return null;
+  }
+
+  @Override
+  @SuppressWarnings("deprecation")
+  public void document(int document, StoredFieldVisitor visitor) throws IOException {
+    storedFields().document(document, visitor);
+  }
+
+  @Override
+  public NumericDocValues getNumericDocValues(String field) {
+    return null;
+  }
+
+  @Override
+  public SortedDocValues getSortedDocValues(String field) {
+    return null;
+  }
+
+  @Override
+  public SortedNumericDocValues getSortedNumericDocValues(String field) {
+    return null;
+  }
+
+  @Override
+  public SortedSetDocValues getSortedSetDocValues(String field) {
+    return null;
+  }
+
+  @Override
+  public FloatVectorValues getFloatVectorValues(String field) {
+    return null;
+  }
+
+  @Override
+  public ByteVectorValues getByteVectorValues(String field) {
+    return null;
+  }
+
+  @Override
+  public void searchNearestVectors(
+      String field, float[] target, KnnCollector collector, Bits accepted) {}
+
+  @Override
+  public void searchNearestVectors(
+      String field, byte[] target, KnnCollector collector, Bits accepted) {}
+
+  @Override
+  public PointValues getPointValues(String field) {
+    return null;
+  }
+
+  @Override
+  public void checkIntegrity() {}
+
+  @Override
+  public CacheHelper getCoreCacheHelper() {
+    return null;
+  }
+
+  @Override
+  public CacheHelper getReaderCacheHelper() {
+    return null;
+  }
+
+  @Override
+  protected void doClose() {}
+}
