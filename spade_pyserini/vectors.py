@@ -79,6 +79,7 @@ class VectorSettings:
     batch_tokens: int
     counts_sha256: str | None = None
     precision: str = "fp32"
+    saturate: bool = False
 
 
 @dataclass(frozen=True)

@@ -172,6 +172,7 @@ def _settings(
         batch_tokens=batch_tokens,
         counts_sha256=counts,
         precision=model.precision,
+        saturate=model.config.saturate,
     )
 
 

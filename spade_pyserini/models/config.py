@@ -33,6 +33,7 @@ class SpadeConfig:
         a matrix of this rank.
     corpus_idf: above 0, a document's weights are multiplied by this power of the terms' idf in the
         corpus it belongs to, see `SpadeModel.read_corpus`.
+    saturate: the weights of a document become log(1 + weight), so that no single term decides.
     base: name or folder of that backbone; base_fingerprint: of its weights.
     backbone: the transformer's own configuration, Hugging Face's.
     """
@@ -49,6 +50,7 @@ class SpadeConfig:
     adapter_layers: int = 0
     decoder_rank: int = 0
     corpus_idf: float = 0.0
+    saturate: bool = False
     base: str | None = None
     base_fingerprint: str | None = None
     backbone: dict[str, Any] | None = None

@@ -32,6 +32,7 @@ from spade_pyserini.models.terms import Expansion, TermWeight
 from spade_pyserini.models.weighting import TermWeightingEncoder
 from spade_pyserini.wordpiece import PRETRAINED, WordPieces
 
+TINY = 1e-12
 UNTRAINED = "untrained-minilm"
 DEFAULT = "spade-mini"
 WEIGHTS = "model.safetensors"
@@ -277,8 +278,8 @@ class SpadeModel(nn.Module):
         return vectors
 
     def aggregate(self, weighting: Tensor, expansion: Tensor) -> Tensor:
-        """Eq. 10: the weighted sum of both vectors."""
-        return (1 - self.config.alpha) * weighting + self.config.alpha * expansion
+        """Eq. 10: the weighted sum of both vectors, saturated where the model is."""
+        return mix(weighting, expansion, self.config.alpha, self.config.saturate)
 
     @torch.inference_mode()
     def components(self, batch: list[list[int]]) -> tuple[Tensor, Tensor]:
@@ -311,7 +312,8 @@ class SpadeModel(nn.Module):
             return self.aggregate(*self.components(batch))
         with autocast(self.precision, self.kept.device):
             vectors = only(*padded(batch, self.kept.device))
-        return self._finished(vectors, batch)
+        finished = self._finished(vectors, batch)
+        return finished.log1p_() if self.config.saturate else finished
 
     def impacts(self, weights: Tensor, scale: float) -> list[dict[str, int]]:
         """Quantize float vectors; terms in the order of the vocabulary, zeros left out."""
@@ -346,8 +348,10 @@ class SpadeModel(nn.Module):
         weighting, expansion = self.components([ids])
         weights = self.aggregate(weighting, expansion)
         scale = self.config.scale or calibrate(weights.max().item(), self.config.bits)
-        own, added = self.by_term(torch.cat([weighting, expansion]))
         alpha = self.config.alpha
+        # Of a saturated weight, each encoder gave the share that it has of the sum.
+        saturated = weights / mix(weighting, expansion, alpha).clamp(min=TINY)
+        own, added = self.by_term(torch.cat([weighting, expansion]) * saturated)
         present = {self.wordpieces.terms[one] for one in ids}
         found = [
             TermWeight(
@@ -373,6 +377,12 @@ class SpadeModel(nn.Module):
             [one for one in own if one.expansion > 0],
             [one for one in own if one.expansion <= 0],
         )
+
+
+def mix(weighting: Tensor, expansion: Tensor, alpha: float, saturate: bool = False) -> Tensor:
+    """Eq. 10, and the logarithm of the sum where weights saturate."""
+    mixed = (1 - alpha) * weighting + alpha * expansion
+    return mixed.log1p() if saturate else mixed
 
 
 def _base(config: SpadeConfig, folder: Path) -> PreTrainedModel:

@@ -15,6 +15,7 @@ from spade_pyserini.cli import progress
 from spade_pyserini.components import ComponentVector, read_components
 from spade_pyserini.encode.shard import clipped, finish_shard
 from spade_pyserini.models.quantize import calibrate, quantize
+from spade_pyserini.models.spade import mix
 from spade_pyserini.records import ImpactVector
 from spade_pyserini.vectors import VectorManifest, tokenizer_path
 from spade_pyserini.wordpiece import WordPieces
@@ -40,7 +41,7 @@ class Components:
             terms = self._terms(vector)
             places = [self._places[term] for term in terms]
             for row, alpha in zip(self.largest, self.alphas, strict=True):
-                row[places] = torch.maximum(row[places], aggregate(vector, terms, alpha))
+                row[places] = torch.maximum(row[places], self._weights(vector, terms, alpha))
 
     def frequent(self, gamma: float) -> set[str]:
         """Corpus-level pruning: the terms in more than gamma of the expansion vectors."""
@@ -65,7 +66,7 @@ class Components:
             vectors, cut_off = [], 0
             for vector in itertools.islice(components, known.documents):
                 terms = self._terms(vector, removed)
-                weights = aggregate(vector, terms, alpha)
+                weights = self._weights(vector, terms, alpha)
                 cut_off += clipped(weights, scale, bits)
                 impacts = zip(terms, quantize(weights, scale, bits).tolist(), strict=True)
                 kept = {term: impact for term, impact in impacts if impact}
@@ -81,9 +82,8 @@ class Components:
         terms = (vector.weighting.keys() | vector.expansion.keys()) - (removed or set())
         return sorted(terms, key=self._places.__getitem__)
 
-
-def aggregate(vector: ComponentVector, terms: list[str], alpha: float) -> Tensor:
-    """Eq. 10 for these terms of a document, in 32 bits as the model does it."""
-    weighting = torch.tensor([vector.weighting.get(term, 0.0) for term in terms])
-    expansion = torch.tensor([vector.expansion.get(term, 0.0) for term in terms])
-    return (1 - alpha) * weighting + alpha * expansion
+    def _weights(self, vector: ComponentVector, terms: list[str], alpha: float) -> Tensor:
+        """Eq. 10 for these terms of a document, in 32 bits as the model does it."""
+        weighting = torch.tensor([vector.weighting.get(term, 0.0) for term in terms])
+        expansion = torch.tensor([vector.expansion.get(term, 0.0) for term in terms])
+        return mix(weighting, expansion, alpha, self.manifest.settings.saturate)

@@ -114,6 +114,7 @@ class Recipe:
         idf: weights of query terms, ``none``, ``counted`` in the corpus, or ``learned`` from there
             on with the rate idf_rate.
         corpus_idf: as in `SpadeConfig`; every collection has its own.
+        saturate: as in `SpadeConfig`, for the trained model; the losses are on weights as they are.
         flops: weight of the FLOPS regularizer on expansion, from fine-tuning on.
         precision: accelerate's ``no`` or ``bf16``.
     Validation
@@ -178,6 +179,7 @@ class Recipe:
     idf: str = "none"
     idf_rate: float = 1e-3
     corpus_idf: float = 0.0
+    saturate: bool = False
     flops: float = 0.0
     precision: str = "no"
 

@@ -49,6 +49,7 @@ def start_model(recipe: Recipe) -> SpadeModel:
             k=recipe.k,
             max_length=recipe.max_length,
             pooling=recipe.pooling,
+            saturate=recipe.saturate,
             **{name: getattr(recipe, name) for name in SHAPE},
         )
         model = SpadeModel.from_backbone(recipe.backbone, config, recipe.seed)
@@ -61,7 +62,8 @@ def start_model(recipe: Recipe) -> SpadeModel:
                 raise UsageError(f"recipe: {name} is {asked}, but {found} in {recipe.init}")
         if model.config.shared_backbone:
             raise UsageError(f"recipe: {recipe.init} is untrained; name its backbone instead")
-        model.reconfigure(k=recipe.k, max_length=recipe.max_length, pooling=recipe.pooling)
+        names = ("k", "max_length", "pooling", "saturate")
+        model.reconfigure(**{name: getattr(recipe, name) for name in names})
         model.weighting.pooling = recipe.pooling
     model.check_length()
     for module in model.modules():

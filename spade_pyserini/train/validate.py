@@ -18,7 +18,7 @@ from spade_pyserini.evaluate import evaluate_run, read_qrels
 from spade_pyserini.evaluate.qrels import Qrels
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.counts import count_terms
-from spade_pyserini.models.spade import padded
+from spade_pyserini.models.spade import mix, padded
 from spade_pyserini.records import Hit, Ranking, Topic
 from spade_pyserini.search.run import read_run
 from spade_pyserini.topics import read_topics
@@ -50,10 +50,9 @@ class Validation(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """[topics, documents] for each encoder, and totals over the documents."""
+    """[alphas, topics, documents], and totals over the documents."""
 
-    weighting: Tensor
-    expansion: Tensor
+    relevance: Tensor
     terms: int
     expanded: int
     weighting_sum: float
@@ -89,24 +88,25 @@ class DevSet:
         self.docids = [document.docid for document in documents]
         self.texts = [document.contents for document in documents]
 
-    def scores(self, model: SpadeModel) -> Scores:
+    def scores(self, model: SpadeModel, alphas: tuple[float, ...]) -> Scores:
         """Encode all documents and compare them with all topics."""
         weights = model.query_weights * model.weights_for(self.counts)
-        queries = query_vectors(model, [topic.text for topic in self.topics]) * weights
-        shape = (len(self.topics), len(self.texts))
-        weighting, expansion = torch.zeros(shape), torch.zeros(shape)
+        queries = query_vectors(model, [topic.text for topic in self.topics])
+        relevance = torch.zeros(len(alphas), len(self.topics), len(self.texts))
         ids = model.wordpieces.document_ids(self.texts, model.config.max_length)
+        saturate = model.config.saturate
         terms = expanded = 0
         sums = [0.0, 0.0]
         for batch, places in batches(ids, BATCH_TOKENS):
             own, added = model(*padded(batch, model.kept.device))
-            weighting[:, places] = (queries @ own.T).cpu()
-            expansion[:, places] = (queries @ added.T).cpu()
             terms += int(((own > 0) | (added > 0)).sum())
             expanded += int((added > 0).sum())
+            own, added = own * weights, added * weights
+            for found, alpha in zip(relevance, alphas, strict=True):
+                found[:, places] = (queries @ mix(own, added, alpha, saturate).T).cpu()
             for number, vectors in enumerate((own, added)):
-                sums[number] += float((vectors * weights).sum())
-        return Scores(weighting, expansion, terms, expanded, sums[0], sums[1])
+                sums[number] += float(vectors.sum())
+        return Scores(relevance, terms, expanded, sums[0], sums[1])
 
     def measure(self, relevance: Tensor) -> tuple[float, float]:
         """MRR@10 and nDCG@10 of scores [topics, documents]."""
@@ -137,14 +137,13 @@ def validate(
     """Measure the float scores for each alpha; the best one with all its figures."""
     start = time.perf_counter()
     tried = as_shipped(model)
-    scores = [one.scores(tried) for one in sets]
+    scores = [one.scores(tried, alphas) for one in sets]
     seconds = time.perf_counter() - start
     figures = {
         alpha: [
-            dev.measure((1 - alpha) * found.weighting + alpha * found.expansion)
-            for dev, found in zip(sets, scores, strict=True)
+            dev.measure(found.relevance[place]) for dev, found in zip(sets, scores, strict=True)
         ]
-        for alpha in alphas
+        for place, alpha in enumerate(alphas)
     }
     by_alpha = {alpha: fmean(mrr for mrr, _ in found) for alpha, found in figures.items()}
     best = max(alphas, key=by_alpha.__getitem__)
