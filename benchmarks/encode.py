@@ -255,10 +255,10 @@ def memory_role(options: argparse.Namespace) -> dict[str, float]:
         words = [document.title for document in open_corpus("pydoc")]
         with (folder / "corpus.jsonl").open("w") as stream:
             for number in range(options.documents):
-                text = f"{words[number % len(words)]} {number}"
+                text = words[number % len(words)]
                 stream.write(json.dumps({"_id": str(number), "text": text}) + "\n")
         model = SpadeModel.from_pretrained(options.model)
-        model.reconfigure(max_length=16)
+        model.reconfigure(max_length=4)
         encode_corpus(open_corpus(str(folder / "corpus.jsonl")), model, folder / "vectors")
     return {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}
 

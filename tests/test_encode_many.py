@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import multiprocessing
 import os
 import pickle
 import random
@@ -25,6 +26,7 @@ from spade_pyserini import (
 )
 from spade_pyserini.corpora.segment import Segmentation, segmented
 from spade_pyserini.encode import Part, merge_parts
+from spade_pyserini.encode.processes import finished
 from spade_pyserini.encode.progress import Progress
 from spade_pyserini.encode.worker import ShardReader
 from spade_pyserini.errors import ArtifactError, OutputExistsError, UsageError
@@ -210,6 +212,18 @@ def test_a_dead_worker_is_told(tiny_model_folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_what_others_have_finished_is_heard_when_one_fails() -> None:
+    messages = multiprocessing.get_context("spawn").Queue()
+    sent = [("progress", (1, 2)), ("result", "one"), ("end", 0), ("result", "other")]
+    for message in sent:
+        messages.put(message)
+    deadline = time.monotonic() + 10
+    while messages.qsize() < len(sent):
+        assert time.monotonic() < deadline
+    time.sleep(0.2)  # from the queue's thread into its pipe
+    assert list(finished(messages)) == ["one", "other"]
+
+
 def test_a_bad_document_stops_every_process(
     many: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:

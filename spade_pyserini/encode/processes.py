@@ -52,7 +52,7 @@ def run_processes(
             elif kind == "progress":
                 progress(*value)
             elif kind == "error":
-                yield from _finished(messages)
+                yield from finished(messages)
                 raise SpadeError(value)
             else:
                 running -= 1
@@ -63,7 +63,7 @@ def run_processes(
                 worker.join()
 
 
-def _finished(messages: Any) -> Iterator[Result]:
+def finished(messages: Any) -> Iterator[Result]:
     """The shards that other workers have told of by now."""
     while True:
         try:
