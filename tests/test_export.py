@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import builtins
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spade_pyserini import ImpactSearcher, read_vectors
+from spade_pyserini import ImpactSearcher, java, read_vectors
 from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError, UsageError
 from spade_pyserini.export.ciff import read_ciff, write_ciff
 from spade_pyserini.export.opensearch import feature, query, write_bulk
@@ -153,6 +154,55 @@ def test_impacts_that_rank_features_would_round(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="keeps whole numbers to 511"):
         write_bulk(tmp_path / "x", tmp_path / "out")
     assert len(write_bulk(tmp_path / "x", tmp_path / "out", "sparse_vector")) == 2
+
+
+def test_the_field_behind_rank_features(
+    tiny_index: Path, wanted: dict[str, dict[str, int]], tmp_path: Path
+) -> None:
+    """Both engines keep `rank_features` in Lucene's FeatureField and ask it for linear scores."""
+    write_bulk(tiny_index, tmp_path / "tiny")
+    lines = (tmp_path / "tiny.bulk-0000.ndjson").read_text().splitlines()
+    documents = [json.loads(line)["impacts"] for line in lines[1::2]]
+    docids = [json.loads(line)["index"]["_id"] for line in lines[::2]]
+    search = feature_search([*documents, {"exact": 511, "rounded": 513}])
+    assert search(["exact"], 1) == [(len(documents), 511)]
+    assert search(["rounded"], 1) != [(len(documents), 513)]
+    with ImpactSearcher(tiny_index) as searcher:
+        for text in QUERIES:
+            asked = query(searcher.wordpieces, text)["query"]["bool"]["should"]
+            names = [one["rank_feature"]["field"].removeprefix("impacts.") for one in asked]
+            found = [Hit(docids[place], round(score)) for place, score in search(names, 30)]
+            same_hits(searcher.search(text, 30), found, 30)
+
+
+def feature_search(
+    documents: list[dict[str, int]],
+) -> Callable[[list[str], int], list[tuple[int, float]]]:
+    """A Lucene index of feature fields in memory; gives places of documents, and scores."""
+
+    def lucene(name: str) -> Any:
+        return java.java_class(f"org.apache.lucene.{name}")
+
+    directory = lucene("store.ByteBuffersDirectory")()
+    writer = lucene("index.IndexWriter")(directory, lucene("index.IndexWriterConfig")())
+    for impacts in documents:
+        document = lucene("document.Document")()
+        for name, impact in impacts.items():
+            document.add(lucene("document.FeatureField")("impacts", name, float(impact)))
+        writer.addDocument(document)
+    writer.close()
+    context = lucene("index.DirectoryReader").open(directory).getContext()
+    searcher = lucene("search.IndexSearcher")(context)
+    should = lucene("search.BooleanClause$Occur").SHOULD
+
+    def search(names: list[str], k: int) -> list[tuple[int, float]]:
+        builder = lucene("search.BooleanQuery$Builder")()
+        for name in names:
+            linear = lucene("document.FeatureField").newLinearQuery("impacts", name, 1.0)
+            builder.add(linear, should)
+        return [(hit.doc, hit.score) for hit in searcher.search(builder.build(), k).scoreDocs]
+
+    return search
 
 
 # Milvus
