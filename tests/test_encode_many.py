@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import multiprocessing
 import os
@@ -12,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -28,7 +30,7 @@ from spade_pyserini.corpora.segment import Segmentation, segmented
 from spade_pyserini.encode import Part, merge_parts
 from spade_pyserini.encode.processes import finished
 from spade_pyserini.encode.progress import Progress
-from spade_pyserini.encode.worker import ShardReader
+from spade_pyserini.encode.worker import Job, ShardReader, Worker
 from spade_pyserini.errors import ArtifactError, OutputExistsError, UsageError
 from spade_pyserini.vectors import VectorManifest, verify
 from tests.commands import Commands
@@ -265,6 +267,33 @@ def test_bad_documents_are_left_out_and_listed(
     path.write_bytes(good)
     assert run("encode", *flags, "--overwrite").code == 0
     assert not (tmp_path / "x.errors.txt").exists()
+
+
+def test_a_shard_is_taken_when_the_last_is_nearly_through(
+    many: Path, tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    """Two shards and two workers: nobody sits on both."""
+    corpus = open_corpus(str(many))
+    manifest = encode_corpus(corpus, tiny_model, tmp_path / "x", shard_size=40, batch_tokens=64)
+    taken: list[int] = []
+    seen: list[tuple[int, int]] = []
+    encoded = 0
+
+    def numbers() -> Iterator[int]:
+        for number in itertools.count():
+            taken.append(number)
+            yield number
+
+    def told(documents: int, terms: int) -> None:
+        nonlocal encoded
+        encoded += documents
+        seen.append((encoded, len(taken)))
+
+    job = Job(corpus, tiny_model, tmp_path / "y", manifest.settings, {})
+    assert [result.number for result in Worker(job, told).run(numbers())] == [0, 1, 2]
+    assert {count for documents, count in seen if documents <= 36} == {1}
+    assert (40, 2) in seen
+    assert shards(tmp_path / "x") == shards(tmp_path / "y")
 
 
 def test_a_reader_goes_where_it_is_told(many: Path) -> None:

@@ -1,8 +1,9 @@
 """A worker: takes numbers of shards, reads their documents, encodes them, writes them.
 
 Every worker reads the corpus by itself, so nobody has to hand documents around: on one machine or
-on many, all that is handed out is a number. While a shard is in the model, the next one is read
-and tokenized, and the last one is packed and written.
+on many, all that is handed out is a number. While a shard is in the model, the last one is packed
+and written, and when it is nearly through, the next one is read and tokenized: no sooner, as a
+worker that has nothing to do may take that number.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from spade_pyserini.encode.shard import Encoded, Prepared, ShardEncoder, input_d
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.records import Document
 from spade_pyserini.vectors import Shard, VectorSettings
+
+REST = 0.1  # of a shard's documents, the longest, that are encoded while the next one is read
 
 
 @dataclass(frozen=True)
@@ -65,21 +68,17 @@ class Worker:
 
         Where something fails, the shard that is being written comes out before the error does.
         """
-        wanted = iter(numbers)
         unwritten: deque[Future[Result]] = deque()
         with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(1) as writing:
+            ahead = ReadAhead(reading, self._read, numbers)
             try:
-                coming = _submit(reading, self._read, next(wanted, None))
-                while coming is not None:
-                    found, errors = coming.result()
-                    if found is None:
-                        break
-                    coming = _submit(reading, self._read, next(wanted, None))
-                    if isinstance(found, Prepared):
-                        encoded = self.encoder.encode(found, self.progress)
-                        unwritten.append(writing.submit(self._finish, encoded, errors))
+                while (read := ahead.take()).found is not None:
+                    if isinstance(read.found, Prepared):
+                        progress = self._watched(len(read.found.ids), ahead.begin)
+                        encoded = self.encoder.encode(read.found, progress)
+                        unwritten.append(writing.submit(self._finish, encoded, read.errors))
                     else:
-                        kept = Result(found.number, found, False, None, errors)
+                        kept = Result(read.found.number, read.found, False, None, read.errors)
                         unwritten.append(writing.submit(lambda result: result, kept))
                     if len(unwritten) > 1:
                         yield unwritten.popleft().result()
@@ -90,29 +89,63 @@ class Worker:
             while unwritten:
                 yield unwritten.popleft().result()
 
-    def _read(self, number: int) -> tuple[Prepared | Shard | None, list[str]]:
+    def _watched(self, documents: int, nearly: Callable[[], None]) -> Callable[[int, int], None]:
+        """Tells of progress, and calls ``nearly`` when most of these documents are encoded."""
+        left = documents
+
+        def told(encoded: int, terms: int) -> None:
+            nonlocal left
+            left -= encoded
+            if left < REST * documents:
+                nearly()
+            self.progress(encoded, terms)
+
+        return told
+
+    def _read(self, number: int) -> Read:
         """A shard to encode, or one that is there already; None after the end of the corpus."""
         job = self.job
         documents, errors = self.reader.read(number)
         if not documents:
-            return None, errors
+            return Read(None, errors)
         digest = input_digest(documents)
         old = job.known.get(number)
         if old and intact(job.folder, old, digest, job.overwrite, job.components):
-            return old, errors
-        return self.encoder.prepare(number, documents, digest), errors
+            return Read(old, errors)
+        return Read(self.encoder.prepare(number, documents, digest), errors)
 
     def _finish(self, encoded: Encoded, errors: list[str]) -> Result:
         shard, components = self.encoder.finish(self.job.folder, encoded)
         return Result(shard.number, shard, True, components, errors)
 
 
-def _submit(
-    pool: ThreadPoolExecutor,
-    read: Callable[[int], tuple[Prepared | Shard | None, list[str]]],
-    number: int | None,
-) -> Future[tuple[Prepared | Shard | None, list[str]]] | None:
-    return None if number is None else pool.submit(read, number)
+class Read(NamedTuple):
+    """A shard to encode, or one that is finished, or None; and the bad documents up to there."""
+
+    found: Prepared | Shard | None
+    errors: list[str]
+
+
+class ReadAhead:
+    """The shards of some numbers, one after the other; the next may be begun before it is asked."""
+
+    def __init__(
+        self, pool: ThreadPoolExecutor, read: Callable[[int], Read], numbers: Iterable[int]
+    ) -> None:
+        self._pool, self._read, self._numbers = pool, read, iter(numbers)
+        self._coming: Future[Read] | None = None
+
+    def begin(self) -> None:
+        """Take the next number, if none is taken, and read its shard meanwhile."""
+        if self._coming is None:
+            number = next(self._numbers, None)
+            if number is not None:
+                self._coming = self._pool.submit(self._read, number)
+
+    def take(self) -> Read:
+        self.begin()
+        coming, self._coming = self._coming, None
+        return Read(None, []) if coming is None else coming.result()
 
 
 class ShardReader:
