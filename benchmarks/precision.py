@@ -93,8 +93,9 @@ def engines(model: Transformer, folder: Path, threads: int) -> Iterator[tuple[st
     yield "torch int8", torch.ao.quantization.quantize_dynamic(model, scheme)
     if all(map(importlib.util.find_spec, ("onnx", "onnxscript", "onnxruntime"))):
         file = folder / "fp32.onnx"
-        example = (torch.ones(TEXTS, LENGTH, dtype=torch.long),) * 2
-        torch.onnx.export(model, example, str(file), dynamo=True, verbose=False, optimize=False)
+        size = (TEXTS, LENGTH)  # two tensors: one twice would be taken for one input
+        example = tuple(torch.ones(size, dtype=torch.long) for _ in range(2))
+        torch.onnx.export(model, example, str(file), dynamo=True, verbose=False)
         yield "onnxruntime fp32", onnx_run(file, threads)
         from onnxruntime.quantization import quantize_dynamic
 

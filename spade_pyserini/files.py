@@ -18,8 +18,9 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from spade_pyserini.errors import (
     ArtifactError,
@@ -28,6 +29,9 @@ from spade_pyserini.errors import (
     OutputExistsError,
     SpadeError,
 )
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 def location(place: str | Path) -> Path:
@@ -218,6 +222,13 @@ def lock(path: Path) -> Iterator[None]:
             yield
         finally:
             file.unlink(missing_ok=True)
+
+
+def chosen(settings: DataclassInstance) -> dict[str, Any]:
+    """The fields that are not as by default, for digests: a new field leaves the old ones alone."""
+    values = {one.name: getattr(settings, one.name) for one in fields(settings)}
+    usual = {one.name: one.default for one in fields(settings)}
+    return {name: value for name, value in values.items() if value != usual[name]}
 
 
 def sha256(path: Path) -> str:

@@ -128,7 +128,7 @@ def tiny_vectors(
 
 @pytest.fixture(scope="session")
 def tiny_index(tiny_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built by Anserini. Session-wide: copy before changing anything."""
+    """Session-wide: copy before changing anything."""
     folder = tmp_path_factory.mktemp("index") / "tiny"
     build_impact_index(tiny_vectors, folder)
     return folder

@@ -213,7 +213,6 @@ def test_a_dead_worker_is_told(tiny_model_folder: Path, tmp_path: Path) -> None:
     assert VectorManifest.load(tmp_path / "x").shards
 
 
-@pytest.mark.slow
 def test_what_others_have_finished_is_heard_when_one_fails() -> None:
     messages = multiprocessing.get_context("spawn").Queue()
     sent = [("progress", (1, 2)), ("result", "one"), ("end", 0), ("result", "other")]
@@ -226,6 +225,7 @@ def test_what_others_have_finished_is_heard_when_one_fails() -> None:
     assert [str(result) for result in finished(messages)] == ["one", "other"]
 
 
+@pytest.mark.slow
 def test_a_bad_document_stops_every_process(
     many: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:

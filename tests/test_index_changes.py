@@ -109,6 +109,17 @@ def more(tiny_model: SpadeModel, tiny_vectors: Path, tmp_path: Path) -> Path:
     return tmp_path / "vectors"
 
 
+def test_documents_are_added_to_an_index_of_anserinis(
+    tiny_vectors: Path, more: Path, tmp_path: Path
+) -> None:
+    build_impact_index(tiny_vectors, tmp_path / "x", builder="anserini")
+    manifest = add_documents(more, tmp_path / "x")
+    assert verify_index(tmp_path / "x") == manifest and manifest.documents == 40
+    with ImpactSearcher(tmp_path / "x") as searcher:
+        for vector in (*read_vectors(more), next(iter(read_vectors(tiny_vectors)))):
+            assert searcher.doc(vector.docid)
+
+
 def test_documents_are_added_and_replaced(
     tiny_index: Path, tiny_vectors: Path, more: Path, tmp_path: Path, run: Commands
 ) -> None:

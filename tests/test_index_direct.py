@@ -70,6 +70,8 @@ def test_many_segments_hold_the_same(
     wanted = {vector.docid: vector.impacts for vector in read_vectors(tiny_vectors)}
     with Postings(tmp_path / "x") as postings:
         found = postings.vectors(list(wanted))
+        if threads == 1:
+            assert postings.documents() == list(wanted)  # in the order of the files
     assert dict(zip(wanted, found, strict=True)) == wanted
 
 
@@ -179,6 +181,13 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, told: str) -> None:
         write_index([tmp_path / "docs.jsonl"], tmp_path / "x", threads=1, total=2)
     assert told in str(caught.value) and "docs.jsonl:2" in str(caught.value)
     assert not list((tmp_path / "x").glob("segments_*"))
+
+
+def test_ids_that_are_there_twice(tmp_path: Path) -> None:
+    line = '{"id": "x", "vector": {"cat": 1}}\n'
+    (tmp_path / "docs.jsonl").write_text(2 * line)
+    with pytest.raises(JavaError, match="the term or id x is there twice"):
+        write_index([tmp_path / "docs.jsonl"], tmp_path / "x", threads=1, total=2)
 
 
 def test_a_truncated_file_is_an_error(tiny_vectors: Path, tmp_path: Path) -> None:

@@ -48,9 +48,9 @@ def test_a_recipe_on_another_one(tmp_path: Path) -> None:
     other.write_text("base = 'smoke'\nk = 2\ntau = 50")
     changed = load_recipe(one)
     assert (changed.k, changed.tau, changed.backbone) == (3, 50.0, "minilm")
-    for wrong in (f"'{one}'", "7"):
+    for wrong, told in ((f"'{one}'", "leads back here"), ("7", "not a recipe's name")):
         other.write_text(f"base = {wrong}")
-        with pytest.raises(UsageError, match="not another recipe"):
+        with pytest.raises(UsageError, match=told):
             load_recipe(one)
 
 

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from spade_pyserini import SpadeModel
-from spade_pyserini.errors import InputError, NotFoundError, UsageError
+from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError, UsageError
 from spade_pyserini.models.counts import count_terms, counted_idf
 from spade_pyserini.train import Recipe, load_recipe, train
 from spade_pyserini.train.data import load_training_data
@@ -103,6 +103,30 @@ def test_no_steps_at_all_give_the_start_other_settings(recipe: Recipe, tmp_path:
     assert torch.equal(before.query_weights, after.query_weights)
     assert (before.config.corpus_idf, after.config.corpus_idf) == (0.0, 0.5)
     assert before.encode(["the old cat"]) != after.encode(["the old cat"])
+
+
+def test_training_goes_on_from_a_model_with_settings_of_its_own(
+    recipe: Recipe, tmp_path: Path
+) -> None:
+    first = train(replace(recipe, corpus_idf=0.5, saturate=True), tmp_path / "first")
+    second = train(replace(recipe, init=str(first)), tmp_path / "second")
+    config = SpadeModel.from_pretrained(second).config
+    assert (config.corpus_idf, config.saturate) == (0.5, True)
+    plain = replace(recipe, init=str(first), corpus_idf=0.0, saturate=False)
+    third = SpadeModel.from_pretrained(train(plain, tmp_path / "third"))
+    assert (third.config.corpus_idf, third.config.saturate) == (0.0, False)
+    assert third.document_frequency is None and (third.corpus_weights == 1).all()
+
+
+def test_a_run_that_was_begun_before_a_setting_came(recipe: Recipe, tmp_path: Path) -> None:
+    train(recipe, tmp_path / "run")
+    path = tmp_path / "run" / "recipe.json"
+    old = json.loads(path.read_text())
+    del old["saturate"]
+    path.write_text(json.dumps(old))
+    train(recipe, tmp_path / "run", resume=True)
+    with pytest.raises(OutputExistsError, match="saturate None, now True"):
+        train(replace(recipe, saturate=True), tmp_path / "run", resume=True)
 
 
 @pytest.mark.parametrize("distillation", ["kl", "margin_mse"])

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from spade_pyserini import java
 from spade_pyserini.errors import ArtifactError
-from spade_pyserini.files import beside, read_sealed, write_sealed
+from spade_pyserini.files import beside, chosen, read_sealed, write_sealed
 from spade_pyserini.vectors import VectorSettings
 from spade_pyserini.wordpiece import WordPieces, find_tokenizer
 
@@ -78,7 +78,7 @@ class IndexManifest:
 def encoder_digest(settings: VectorSettings) -> str:
     """Of all that makes the impacts of one document comparable with those of another."""
     apart = {"corpus", "model", "shard_size", "batch_tokens"}
-    values = {name: value for name, value in asdict(settings).items() if name not in apart}
+    values = {name: value for name, value in chosen(settings).items() if name not in apart}
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 

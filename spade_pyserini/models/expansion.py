@@ -84,10 +84,9 @@ class TermExpansionEncoder(nn.Module):
         The logits are computed for `BLOCK` terms at a time: batch x length x |V| never exists,
         and a block stays in the processor's cache.
         """
-        rows = self.head(hidden)
+        rows = self._narrowed(self.head(hidden))
         tokens = rows.flatten(0, 1)
         terms = (allowed & self.expandable).nonzero().squeeze(1)
-        # In mixed precision the rows are 16 bits wide, and so is what they are multiplied with.
         decoder = self._decoder(terms).to(rows.dtype)
         bias = self.head.bias[terms].to(rows.dtype)
         vector: Tensor = rows.new_zeros(len(attended), len(allowed))
@@ -106,6 +105,12 @@ class TermExpansionEncoder(nn.Module):
     def logits(self, hidden: Tensor) -> Tensor:
         """All logits of some tokens, [tokens, m] to [tokens, |V|]."""
         return torch.addmm(self.head.bias, self.head(hidden), self._decoder(slice(None)).T)
+
+    @staticmethod
+    def _narrowed(rows: Tensor) -> Tensor:
+        """In mixed precision 16 bits wide, as what they are multiplied with; a norm may widen."""
+        kind = rows.device.type
+        return rows.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else rows
 
     def _decoder(self, terms: Tensor | slice) -> Tensor:
         embeddings = self.backbone.get_input_embeddings().get_parameter("weight")

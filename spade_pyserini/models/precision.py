@@ -6,6 +6,8 @@ Measured with ``benchmarks/precision.py`` on a CPU with AVX2, MiniLM's transform
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from spade_pyserini.errors import UsageError
@@ -43,7 +45,8 @@ def check_backend(backend: str) -> None:
 
 
 def _cpu_has_bf16() -> bool:
-    return any(found for name, found in torch.cpu.get_capabilities().items() if "bf16" in name)
+    known: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # older do not tell
+    return any(found for name, found in known.items() if "bf16" in name)
 
 
 def autocast(precision: str, device: torch.device) -> torch.autocast:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from spade_pyserini.errors import ArtifactError, InputError, NotFoundError, UsageError
+from spade_pyserini.files import chosen
 from spade_pyserini.models.adapters import (
     is_frozen,
     merged,
@@ -32,7 +33,7 @@ from spade_pyserini.models.terms import Expansion, TermWeight
 from spade_pyserini.models.weighting import TermWeightingEncoder
 from spade_pyserini.wordpiece import PRETRAINED, WordPieces
 
-TINY = 1e-12
+TINY = 1e-12  # instead of a division by 0
 UNTRAINED = "untrained-minilm"
 DEFAULT = "spade-mini"
 WEIGHTS = "model.safetensors"
@@ -193,7 +194,7 @@ class SpadeModel(nn.Module):
     @property
     def fingerprint(self) -> str:
         """The same for two models exactly when they have the same settings and weights."""
-        digest = hashlib.sha256(repr(self.config).encode())
+        digest = hashlib.sha256(repr(chosen(self.config)).encode())
         digest.update(self.wordpieces.fingerprint.encode())
         digest.update(weights_fingerprint(self).encode())
         return digest.hexdigest()
@@ -205,10 +206,13 @@ class SpadeModel(nn.Module):
         self.check_length()
 
     def use_corpus_idf(self, power: float, seen: TermCounts) -> None:
-        """From now on, the corpus says how rare a term is. ``seen`` are the training documents."""
+        """From now on, the corpus says how rare a term is, or with a power of 0, it does not.
+
+        ``seen`` are the training documents.
+        """
         self.reconfigure(corpus_idf=power)
-        device = self.kept.device
-        self.document_frequency = (seen.df / max(1, seen.documents)).to(device)
+        usual = (seen.df / max(1, seen.documents)).to(self.kept.device)
+        self.document_frequency = usual if power else None
         self.read_corpus(None)
 
     def read_corpus(self, counts: TermCounts | None) -> None:

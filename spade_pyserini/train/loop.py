@@ -31,6 +31,7 @@ from spade_pyserini.models.counts import (
     count_terms,
     counted_idf,
     most_frequent,
+    no_counts,
 )
 from spade_pyserini.models.spade import padded
 from spade_pyserini.train.checkpoint import (
@@ -111,7 +112,7 @@ class Trainer:
         """
         recipe, expandable = self.recipe, self.model.expansion.expandable
         needed = (recipe.idf != "none", recipe.expansion_terms, recipe.teacher_bm25)
-        if not any(needed) and not recipe.corpus_idf:
+        if not any((*needed, self.corpus_idf)):
             return []
         length, size = self.model.config.max_length, len(expandable)
         counts = [
@@ -122,15 +123,22 @@ class Trainer:
             expandable.copy_(most_frequent(all_counts(counts).df, recipe.expansion_terms))
         return counts
 
+    @property
+    def corpus_idf(self) -> float:
+        """The recipe's, or that of the model that this run starts from."""
+        given = self.recipe.corpus_idf
+        return self.model.config.corpus_idf if given is None else given
+
     def _weigh_terms(self) -> None:
         """What the model that this run starts from does not have already."""
-        weights, power = self.model.query_weights, self.recipe.corpus_idf
+        weights, power = self.model.query_weights, self.corpus_idf
         if self.recipe.idf != "none" and (weights == 1).all():
             seen, queries = all_counts(self.counts), self.data.queries.values()
             counted = counted_idf(self.model.wordpieces, seen, queries).to(weights)
             weights.data = counted ** (1 - power)  # the rest is for the corpus to say
         if power != self.model.config.corpus_idf:
-            self.model.use_corpus_idf(power, all_counts(self.counts))
+            size = len(self.model.kept)
+            self.model.use_corpus_idf(power, all_counts([no_counts(size), *self.counts]))
         if self.recipe.idf == "learned":
             weights.requires_grad_()
             self.optimisers["query"] = query_optimiser(self.model, self.recipe)

@@ -6,7 +6,7 @@
     tau = 30
 
 Paths in a recipe are relative to the folder the command runs in. ``--set key=value`` changes one.
-``base = "mini"`` takes all settings of another recipe that are not given.
+``base = "mini"`` begins with the settings of that recipe.
 Several collections are tables of their own, and then stand instead of the flat settings::
 
     [[data]]
@@ -113,8 +113,8 @@ class Recipe:
         distillation: ``kl`` or ``margin_mse``, how they are learned from; distillation_weight.
         idf: weights of query terms, ``none``, ``counted`` in the corpus, or ``learned`` from there
             on with the rate idf_rate.
-        corpus_idf: as in `SpadeConfig`; every collection has its own.
-        saturate: as in `SpadeConfig`, for the trained model; the losses are on weights as they are.
+        corpus_idf, saturate: as in `SpadeConfig`; where they are not given, as ``init`` has them.
+            Every collection has its own idf. The losses are on weights before they saturate.
         flops: weight of the FLOPS regularizer on expansion, from fine-tuning on.
         precision: accelerate's ``no`` or ``bf16``.
     Validation
@@ -178,8 +178,8 @@ class Recipe:
     distillation_weight: float = 1.0
     idf: str = "none"
     idf_rate: float = 1e-3
-    corpus_idf: float = 0.0
-    saturate: bool = False
+    corpus_idf: float | None = None
+    saturate: bool | None = None
     flops: float = 0.0
     precision: str = "no"
 
@@ -274,8 +274,10 @@ def load_recipe(name: str | Path, *, above: tuple[Path, ...] = ()) -> Recipe:
     base = values.pop("base", None)
     if base is None:
         return _change(Recipe(), values, str(path))
-    if not isinstance(base, str) or path in above:
-        raise UsageError(f"{path}: base is {base!r}, which is not another recipe")
+    if not isinstance(base, str):
+        raise UsageError(f"{path}: base is {base!r}, which is not a recipe's name")
+    if path in above:
+        raise UsageError(f"{path}: base is {base!r}, which leads back here")
     return _change(load_recipe(base, above=(*above, path)), values, str(path))
 
 

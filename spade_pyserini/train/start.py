@@ -35,7 +35,8 @@ def _claim(run: Path, recipe: Recipe, resume: bool) -> None:
     if path.exists():
         if not resume:
             raise OutputExistsError(f"{run} holds a run already; pass --resume to go on with it")
-        old, new = read_json_file(path), json.loads(json.dumps(recipe.as_json()))
+        usual, new = (json.loads(json.dumps(one.as_json())) for one in (Recipe(), recipe))
+        old = {**usual, **read_json_file(path)}  # settings may have come since it was begun
         if old != new:
             shown = differences(old, new)
             raise OutputExistsError(f"{run} was begun with another recipe ({shown})")
@@ -49,7 +50,7 @@ def start_model(recipe: Recipe) -> SpadeModel:
             k=recipe.k,
             max_length=recipe.max_length,
             pooling=recipe.pooling,
-            saturate=recipe.saturate,
+            saturate=bool(recipe.saturate),
             **{name: getattr(recipe, name) for name in SHAPE},
         )
         model = SpadeModel.from_backbone(recipe.backbone, config, recipe.seed)
@@ -62,8 +63,9 @@ def start_model(recipe: Recipe) -> SpadeModel:
                 raise UsageError(f"recipe: {name} is {asked}, but {found} in {recipe.init}")
         if model.config.shared_backbone:
             raise UsageError(f"recipe: {recipe.init} is untrained; name its backbone instead")
-        names = ("k", "max_length", "pooling", "saturate")
-        model.reconfigure(**{name: getattr(recipe, name) for name in names})
+        model.reconfigure(k=recipe.k, max_length=recipe.max_length, pooling=recipe.pooling)
+        if recipe.saturate is not None:
+            model.reconfigure(saturate=recipe.saturate)
         model.weighting.pooling = recipe.pooling
     model.check_length()
     for module in model.modules():

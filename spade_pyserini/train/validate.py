@@ -92,6 +92,8 @@ class DevSet:
         """Encode all documents and compare them with all topics."""
         weights = model.query_weights * model.weights_for(self.counts)
         queries = query_vectors(model, [topic.text for topic in self.topics])
+        asked = queries.any(dim=0)  # all others can be left out
+        queries = queries[:, asked]
         relevance = torch.zeros(len(alphas), len(self.topics), len(self.texts))
         ids = model.wordpieces.document_ids(self.texts, model.config.max_length)
         saturate = model.config.saturate
@@ -101,11 +103,11 @@ class DevSet:
             own, added = model(*padded(batch, model.kept.device))
             terms += int(((own > 0) | (added > 0)).sum())
             expanded += int((added > 0).sum())
-            own, added = own * weights, added * weights
+            for number, vectors in enumerate((own, added)):
+                sums[number] += float((vectors * weights).sum())
+            own, added = (vectors[:, asked] * weights[asked] for vectors in (own, added))
             for found, alpha in zip(relevance, alphas, strict=True):
                 found[:, places] = (queries @ mix(own, added, alpha, saturate).T).cpu()
-            for number, vectors in enumerate((own, added)):
-                sums[number] += float(vectors.sum())
         return Scores(relevance, terms, expanded, sums[0], sums[1])
 
     def measure(self, relevance: Tensor) -> tuple[float, float]:

@@ -17,14 +17,13 @@ import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
 import org.apache.lucene.analysis.core.WhitespaceAnalyzer;
 import org.apache.lucene.index.ConcurrentMergeScheduler;
-import org.apache.lucene.index.DirectoryReader;
-import org.apache.lucene.index.FieldInfo;
-import org.apache.lucene.index.FieldInfos;
 import org.apache.lucene.index.IndexWriter;
 import org.apache.lucene.index.IndexWriterConfig;
 import org.apache.lucene.index.LogByteSizeMergePolicy;
+import org.apache.lucene.index.MergePolicy;
 import org.apache.lucene.index.SlowCodecReaderWrapper;
 import org.apache.lucene.index.Term;
+import org.apache.lucene.index.TieredMergePolicy;
 import org.apache.lucene.store.FSDirectory;
 
 /**
@@ -32,29 +31,24 @@ import org.apache.lucene.store.FSDirectory;
  *
  * <p>What ends up in the index is what Anserini's IndexCollection makes of the same files, which
  * repeats every term as often as its impact says: the fields "id" (stored, and as a doc value) and
- * "contents" (documents and frequencies), but for the lengths of documents, which impacts have no
- * use for. A file is read by one thread, which inverts what it reads, and writes a segment whenever
- * its part of the memory is full.
+ * "contents" (documents and frequencies). A file is read by one thread, which inverts what it reads,
+ * and writes a segment whenever its part of the memory is full.
  */
 public final class ImpactIndexer {
   private static final int BUFFER = 1 << 16;
-  private static final double POSTING = 10e-6; // megabytes, two numbers and some room to grow
 
   private final IndexWriter writer;
   private final boolean replace;
-  private final boolean norms;
-  private final long limit; // postings of a segment, about
+  private final long limit; // bytes of memory for a segment
   private final ConcurrentLinkedQueue<String> files;
   private final AtomicLong documents = new AtomicLong();
   private volatile Throwable failure;
   private volatile boolean done;
 
-  private ImpactIndexer(
-      IndexWriter writer, List<String> files, boolean replace, boolean norms, long limit) {
+  private ImpactIndexer(IndexWriter writer, List<String> files, boolean replace, long limit) {
     this.writer = writer;
     this.files = new ConcurrentLinkedQueue<>(files);
     this.replace = replace;
-    this.norms = norms;
     this.limit = limit;
   }
 
@@ -67,11 +61,9 @@ public final class ImpactIndexer {
   public static ImpactIndexer start(
       List<String> files, String index, boolean create, int threads, double megabytes, int segments)
       throws IOException {
-    boolean norms = !create && hasNorms(index);
     IndexWriter writer = writer(index, create, threads);
-    long limit = (long) (megabytes / POSTING / threads);
-    ImpactIndexer indexer =
-        new ImpactIndexer(writer, new ArrayList<>(files), !create, norms, limit);
+    long limit = (long) (megabytes * 1e6 / threads);
+    ImpactIndexer indexer = new ImpactIndexer(writer, new ArrayList<>(files), !create, limit);
     Thread all = new Thread(() -> indexer.run(threads, segments), "impact-indexer");
     all.setDaemon(true);
     all.start();
@@ -88,28 +80,20 @@ public final class ImpactIndexer {
     }
   }
 
-  /** A field of an index has them everywhere or nowhere. */
-  private static boolean hasNorms(String index) throws IOException {
-    try (DirectoryReader reader = DirectoryReader.open(FSDirectory.open(Path.of(index)))) {
-      FieldInfo contents = FieldInfos.getMergedFieldInfos(reader).fieldInfo("contents");
-      return contents != null && contents.hasNorms();
-    }
-  }
-
   private static IndexWriter writer(String index, boolean create, int threads)
       throws IOException {
     IndexWriterConfig config = new IndexWriterConfig(new WhitespaceAnalyzer()); // never asked
     config.setSimilarity(new ImpactSimilarity());
     config.setOpenMode(
         create ? IndexWriterConfig.OpenMode.CREATE : IndexWriterConfig.OpenMode.APPEND);
-    config.setUseCompoundFile(false);
     ConcurrentMergeScheduler scheduler = new ConcurrentMergeScheduler(); // writes segments, too
     scheduler.setMaxMergesAndThreads(threads + 2, threads);
     scheduler.disableAutoIOThrottle();
     config.setMergeScheduler(scheduler);
-    if (threads == 1) {
-      config.setMergePolicy(new LogByteSizeMergePolicy()); // keeps documents in their order
-    }
+    MergePolicy merges = // the first keeps documents in their order
+        threads == 1 ? new LogByteSizeMergePolicy() : new TieredMergePolicy();
+    merges.setNoCFSRatio(0);
+    config.setMergePolicy(merges);
     return new IndexWriter(FSDirectory.open(Path.of(index)), config);
   }
 
@@ -175,7 +159,7 @@ public final class ImpactIndexer {
 
   private void work() {
     Vector vector = new Vector();
-    ImpactSegment batch = new ImpactSegment(norms);
+    ImpactSegment batch = new ImpactSegment();
     try {
       for (String file = files.poll(); file != null && failure == null; file = files.poll()) {
         batch = read(file, vector, batch);
@@ -193,26 +177,36 @@ public final class ImpactIndexer {
     ImpactSegment batch = begun;
     try (InputStream bytes = open(file);
         JsonParser json = Vector.JSON.createParser(bytes)) {
-      try {
-        while (failure == null && json.nextToken() != null) {
-          vector.read(json);
-          if (vector.size > 0) {
-            batch.add(vector.name, vector.terms, vector.impacts, vector.size);
-          } else if (replace) {
-            writer.deleteDocuments(new Term("id", vector.name));
-          }
-          documents.incrementAndGet();
-          if (batch.postings() >= limit) {
-            write(batch);
-            batch = new ImpactSegment(norms);
-          }
+      while (failure == null && next(file, json, vector, batch)) {
+        if (vector.size == 0 && replace) {
+          writer.deleteDocuments(new Term("id", vector.name));
         }
-      } catch (IOException | RuntimeException error) {
-        int line = json.currentLocation().getLineNr();
-        throw new IOException(file + ":" + line + ": " + error.getMessage(), error);
+        documents.incrementAndGet();
+        if (batch.bytes() >= limit) {
+          write(batch);
+          batch = new ImpactSegment();
+        }
       }
     }
     return batch;
+  }
+
+  /** Add the next document of a file to a batch; false after the last one. */
+  private static boolean next(String file, JsonParser json, Vector vector, ImpactSegment batch)
+      throws IOException {
+    try {
+      if (json.nextToken() == null) {
+        return false;
+      }
+      vector.read(json);
+      if (vector.size > 0) {
+        batch.add(vector.name, vector.terms, vector.impacts, vector.size);
+      }
+      return true;
+    } catch (IOException | RuntimeException error) {
+      int line = json.currentLocation().getLineNr();
+      throw new IOException(file + ":" + line + ": " + error.getMessage(), error);
+    }
   }
 
   private void write(ImpactSegment batch) throws IOException {

@@ -8,6 +8,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntFunction;
 import org.apache.lucene.index.BaseTermsEnum;
 import org.apache.lucene.index.BinaryDocValues;
 import org.apache.lucene.index.ByteVectorValues;
@@ -37,36 +38,31 @@ import org.apache.lucene.index.VectorSimilarityFunction;
 import org.apache.lucene.search.KnnCollector;
 import org.apache.lucene.util.Bits;
 import org.apache.lucene.util.BytesRef;
-import org.apache.lucene.util.SmallFloat;
 import org.apache.lucene.util.Version;
 
 /**
  * Documents in memory, inverted as they come, in the form of a reader that {@link
  * IndexWriter#addIndexes} writes as a segment.
  *
- * <p>Terms of a vector are known and counted: the tokens, attributes and hash tables that Lucene
- * inverts texts with have nothing to do here, and take most of its time.
+ * <p>Terms of a vector are different and counted: what Lucene does to invert a text, token by token,
+ * has nothing to do here, and takes most of its time.
  */
 final class ImpactSegment extends LeafReader {
   private static final String ID = "id";
   private static final String CONTENTS = "contents";
+  private static final int POSTING = 10; // bytes: two numbers, and room to grow
+  private static final int ENTRY = 200; // bytes of a document or a term beside its postings
 
   private final List<String> ids = new ArrayList<>();
-  private final List<Integer> lengths = new ArrayList<>();
   private final Map<String, Postings> terms = new HashMap<>(1 << 15);
-  private final boolean norms;
+  private long bytes;
   private long postings;
   private long frequencies;
   private BytesRef[] names; // of the documents, once all are there
 
-  /** @param norms whether the lengths of documents are kept, which impacts have no use for */
-  ImpactSegment(boolean norms) {
-    this.norms = norms;
-  }
-
-  /** How many postings it has. */
-  long postings() {
-    return postings;
+  /** How much memory it takes, about. */
+  long bytes() {
+    return bytes;
   }
 
   List<String> ids() {
@@ -75,19 +71,20 @@ final class ImpactSegment extends LeafReader {
 
   void add(String id, String[] words, int[] impacts, int size) throws IOException {
     int document = ids.size();
-    int length = 0;
+    long length = 0;
     check(id);
     for (int place = 0; place < size; place++) {
       Postings found = terms.get(words[place]);
       if (found == null) {
         found = new Postings(check(words[place]));
         terms.put(words[place], found);
+        bytes += ENTRY;
       }
       found.add(document, impacts[place]);
-      length = Math.addExact(length, impacts[place]);
+      length += impacts[place];
     }
     ids.add(id);
-    lengths.add(length);
+    bytes += ENTRY + (long) POSTING * size;
     postings += size;
     frequencies += length;
   }
@@ -130,7 +127,7 @@ final class ImpactSegment extends LeafReader {
   public FieldInfos getFieldInfos() {
     FieldInfo id = field(ID, 0, true, IndexOptions.DOCS, DocValuesType.BINARY);
     FieldInfo contents =
-        field(CONTENTS, 1, !norms, IndexOptions.DOCS_AND_FREQS, DocValuesType.NONE);
+        field(CONTENTS, 1, false, IndexOptions.DOCS_AND_FREQS, DocValuesType.NONE);
     return new FieldInfos(new FieldInfo[] {id, contents});
   }
 
@@ -167,6 +164,7 @@ final class ImpactSegment extends LeafReader {
     if (field.equals(CONTENTS)) {
       Postings[] sorted = terms.values().toArray(Postings[]::new);
       Arrays.sort(sorted, Comparator.comparing(one -> one.term));
+      checkDifferent(sorted.length, place -> sorted[place].term);
       return new SortedTerms(sorted.length, true, postings, frequencies) {
         @Override
         Postings postings(int place) {
@@ -174,10 +172,14 @@ final class ImpactSegment extends LeafReader {
         }
       };
     }
+    if (!field.equals(ID)) {
+      return null;
+    }
     BytesRef[] all = names();
     Integer[] order = new Integer[all.length];
     Arrays.setAll(order, place -> place);
     Arrays.sort(order, Comparator.comparing(place -> all[place]));
+    checkDifferent(order.length, place -> all[order[place]]);
     return new SortedTerms(order.length, false, order.length, order.length) {
       @Override
       Postings postings(int place) throws IOException {
@@ -186,6 +188,16 @@ final class ImpactSegment extends LeafReader {
         return one;
       }
     };
+  }
+
+  /** Lucene would write the same term twice, and find it once. */
+  private static void checkDifferent(int size, IntFunction<BytesRef> sorted) {
+    for (int place = 1; place < size; place++) {
+      if (sorted.apply(place).equals(sorted.apply(place - 1))) {
+        String name = sorted.apply(place).utf8ToString();
+        throw new IllegalArgumentException("the term or id " + name + " is there twice");
+      }
+    }
   }
 
   /** Terms in their order, each with its postings. */
@@ -420,9 +432,10 @@ final class ImpactSegment extends LeafReader {
     };
   }
 
+  /** As Anserini's ImpactSimilarity has it: 1, whatever the length. */
   @Override
   public NumericDocValues getNormValues(String field) {
-    if (!norms || !field.equals(CONTENTS)) {
+    if (!field.equals(CONTENTS)) {
       return null;
     }
     return new NumericDocValues() {
@@ -430,7 +443,7 @@ final class ImpactSegment extends LeafReader {
 
       @Override
       public long longValue() {
-        return SmallFloat.intToByte4(lengths.get(document));
+        return 1;
       }
 
       @Override
@@ -451,13 +464,13 @@ final class ImpactSegment extends LeafReader {
 
       @Override
       public int advance(int target) {
-        document = target < lengths.size() ? target : NO_MORE_DOCS;
+        document = target < ids.size() ? target : NO_MORE_DOCS;
         return document;
       }
 
       @Override
       public long cost() {
-        return lengths.size();
+        return ids.size();
       }
     };
   }
