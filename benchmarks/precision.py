@@ -37,6 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--batches", type=int, default=20)
+    parser.add_argument("--skip", nargs="*", default=[], help="engines, as in `torch bf16`")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
@@ -51,6 +52,8 @@ def main() -> None:
         print(f"{torch.backends.cpu.get_cpu_capability()}, {options.threads} threads")
         print("engine              texts/s  ratio  cosine")
         for name, run in engines(transformer, Path(folder), options.threads):
+            if name in options.skip:
+                continue
             found = torch.as_tensor(run(batches[0], mask)).float()
             cosine = nn.functional.cosine_similarity(found.flatten(), wanted.flatten(), dim=0)
             rate = TEXTS * len(batches) / min(seconds(run, batches, mask) for _ in range(ROUNDS))
