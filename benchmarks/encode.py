@@ -194,7 +194,7 @@ def measure(
 
 def gflop(some: list[str], max_length: int, layers: int, terms: int, heads: int) -> float:
     """MiniLM's matrix products: 384 wide, 1,536 inside, and attention."""
-    from spade_pyserini.models.spade import model_folder
+    from spade_pyserini.models.find import model_folder
     from spade_pyserini.wordpiece import WordPieces
 
     wordpieces = WordPieces.load(model_folder("spade-mini"))

@@ -169,7 +169,7 @@ def main(arguments: list[str]) -> None:
         refuse_existing(Path(options.html), options.overwrite)
 
     from spade_pyserini.models import SpadeModel
-    from spade_pyserini.models.spade import DEFAULT
+    from spade_pyserini.models.find import DEFAULT
 
     text = options.text or _contents(options.corpus, options.docid)
     model = SpadeModel.from_pretrained(options.model or DEFAULT)

@@ -9,7 +9,7 @@ import sys
 from safetensors.torch import load_file
 
 from spade_pyserini import SpadeModel
-from spade_pyserini.models.spade import DEFAULT, WEIGHTS
+from spade_pyserini.models.find import DEFAULT, WEIGHTS
 from spade_pyserini.train import load_recipe
 from spade_pyserini.wordpiece import PRETRAINED
 

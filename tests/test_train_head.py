@@ -10,7 +10,7 @@ import torch
 
 from spade_pyserini import SpadeModel
 from spade_pyserini.errors import InputError
-from spade_pyserini.models.spade import padded
+from spade_pyserini.models.tensors import padded
 from spade_pyserini.train import Recipe, fit_head, train
 from spade_pyserini.train.checkpoint import NAME
 from spade_pyserini.train.head import hide, masked_lm_loss

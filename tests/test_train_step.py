@@ -20,7 +20,7 @@ from tests.conftest import ROOT
 def gradients(
     model: SpadeModel, documents: list[list[int]], micro_batch: int
 ) -> tuple[dict[str, float], dict[str, torch.Tensor]]:
-    from spade_pyserini.models.spade import padded
+    from spade_pyserini.models.tensors import padded
     from spade_pyserini.train import losses
 
     accelerator = start_accelerator(Recipe())

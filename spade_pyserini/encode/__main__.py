@@ -85,8 +85,8 @@ def main(arguments: list[str]) -> None:
     from spade_pyserini.encode import encode_corpus, merge_parts
     from spade_pyserini.encode.part import Part
     from spade_pyserini.models import SpadeModel
+    from spade_pyserini.models.find import DEFAULT
     from spade_pyserini.models.precision import check_backend
-    from spade_pyserini.models.spade import DEFAULT
 
     corpus = cli.chosen_corpus(options)
     name = options.model or DEFAULT

@@ -17,7 +17,7 @@ from torch import Tensor
 from spade_pyserini.components import ComponentVector, write_components
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.quantize import calibrate, largest_impact, quantize
-from spade_pyserini.models.spade import SparseVector, sparse
+from spade_pyserini.models.tensors import SparseVector, sparse
 from spade_pyserini.records import Document, ImpactVector
 from spade_pyserini.vectors import Shard, VectorSettings, shard_name, write_shard
 

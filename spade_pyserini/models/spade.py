@@ -6,7 +6,7 @@ import hashlib
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -14,7 +14,7 @@ from safetensors.torch import load_model, save_file, save_model
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from spade_pyserini.errors import ArtifactError, InputError, NotFoundError, UsageError
+from spade_pyserini.errors import ArtifactError, InputError, UsageError
 from spade_pyserini.files import chosen
 from spade_pyserini.models.adapters import (
     is_frozen,
@@ -26,18 +26,16 @@ from spade_pyserini.models.backbone import Backbone, empty_backbone, load_backbo
 from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.counts import TermCounts, corpus_weights, no_counts
 from spade_pyserini.models.expansion import TermExpansionEncoder
+from spade_pyserini.models.find import UNTRAINED, WEIGHTS, model_folder
 from spade_pyserini.models.layers import Halves, split
 from spade_pyserini.models.precision import autocast, check_precision
 from spade_pyserini.models.quantize import calibrate, quantize
+from spade_pyserini.models.tensors import SparseVector, mix, padded, sparse
 from spade_pyserini.models.terms import Expansion, TermWeight
 from spade_pyserini.models.weighting import TermWeightingEncoder
-from spade_pyserini.wordpiece import PRETRAINED, WordPieces
+from spade_pyserini.wordpiece import WordPieces
 
 TINY = 1e-12  # instead of a division by 0
-UNTRAINED = "untrained-minilm"
-DEFAULT = "spade-mini"
-WEIGHTS = "model.safetensors"
-FILES = ["config.json", WEIGHTS, "tokenizer.json"]
 
 
 class SpadeModel(nn.Module):
@@ -374,19 +372,7 @@ class SpadeModel(nn.Module):
 
         print(model.expand("Recursively delete a directory tree."))
         """
-        terms = self.explain(text)
-        own = [one for one in terms if one.in_document]
-        return Expansion(
-            [one for one in terms if not one.in_document],
-            [one for one in own if one.expansion > 0],
-            [one for one in own if one.expansion <= 0],
-        )
-
-
-def mix(weighting: Tensor, expansion: Tensor, alpha: float, saturate: bool = False) -> Tensor:
-    """Eq. 10, and the logarithm of the sum where weights saturate."""
-    mixed = (1 - alpha) * weighting + alpha * expansion
-    return mixed.log1p() if saturate else mixed
+        return Expansion.of(self.explain(text))
 
 
 def _base(config: SpadeConfig, folder: Path) -> PreTrainedModel:
@@ -398,52 +384,7 @@ def _base(config: SpadeConfig, folder: Path) -> PreTrainedModel:
     return transformer
 
 
-class SparseVector(NamedTuple):
-    """The numbers of the terms that are not zero, ascending, and their values."""
-
-    terms: Tensor
-    values: Tensor
-
-
-def sparse(vectors: Tensor) -> list[SparseVector]:
-    """Vectors [batch, |V|] one by one, without their zeros, in the CPU's memory."""
-    rows, terms = vectors.nonzero(as_tuple=True)
-    values = vectors[rows, terms].cpu()
-    sizes = torch.bincount(rows, minlength=len(vectors)).tolist()
-    return list(map(SparseVector, torch.split(terms.cpu(), sizes), torch.split(values, sizes)))
-
-
-def padded(batch: list[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """WordPiece ids as a tensor and its attention mask, [batch, length] each."""
-    input_ids = torch.zeros(len(batch), max(map(len, batch)), dtype=torch.long)
-    mask = torch.zeros_like(input_ids)
-    for row, ids in enumerate(batch):
-        input_ids[row, : len(ids)] = torch.tensor(ids)
-        mask[row, : len(ids)] = 1
-    return input_ids.to(device), mask.to(device)
-
-
 def _hidden(backbone: nn.Module, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
     """Eq. 2 and 3: the transformer's last layer, [batch, length, m]."""
     hidden: Tensor = backbone(input_ids=input_ids, attention_mask=attention_mask)[0]
     return hidden
-
-
-def model_folder(name: str | Path) -> Path:
-    """The folder of a model; a Hugging Face name is downloaded, safetensors only."""
-    ours = {folder.name: folder for folder in PRETRAINED.iterdir() if folder.is_dir()}
-    if str(name) in ours:
-        return ours[str(name)]
-    if Path(name).is_dir():
-        return Path(name)
-    from huggingface_hub import snapshot_download
-
-    try:
-        if str(name).count("/") != 1:
-            raise ValueError("a name on the hub is OWNER/MODEL")
-        return Path(snapshot_download(str(name), allow_patterns=FILES))
-    except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
-        raise NotFoundError(
-            f"no model is called {str(name)!r}: not {' or '.join([*sorted(ours), UNTRAINED])}, not "
-            f"a folder, and not to be had from the Hugging Face hub ({type(error).__name__})"
-        ) from error

@@ -29,6 +29,15 @@ class Expansion(NamedTuple):
     raised: list[TermWeight]
     rest: list[TermWeight]
 
+    @classmethod
+    def of(cls, terms: list[TermWeight]) -> Expansion:
+        own = [one for one in terms if one.in_document]
+        return cls(
+            [one for one in terms if not one.in_document],
+            [one for one in own if one.expansion > 0],
+            [one for one in own if one.expansion <= 0],
+        )
+
     def __str__(self) -> str:
         added = " ".join(f"{one.term} {one.impact}" for one in self.added)
         raised = " ".join(f"{one.term} {one.impact} (+{one.expansion:.0f})" for one in self.raised)

@@ -15,7 +15,7 @@ from spade_pyserini.cli import progress
 from spade_pyserini.components import ComponentVector, read_components
 from spade_pyserini.encode.shard import clipped, finish_shard
 from spade_pyserini.models.quantize import calibrate, quantize
-from spade_pyserini.models.spade import mix
+from spade_pyserini.models.tensors import mix
 from spade_pyserini.records import ImpactVector
 from spade_pyserini.vectors import VectorManifest, tokenizer_path
 from spade_pyserini.wordpiece import WordPieces

@@ -19,7 +19,7 @@ from tqdm import tqdm
 from spade_pyserini.corpora import open_corpus
 from spade_pyserini.errors import InputError, SpadeError, UsageError
 from spade_pyserini.models import SpadeModel
-from spade_pyserini.models.spade import padded
+from spade_pyserini.models.tensors import padded
 from spade_pyserini.train.checkpoint import (
     load_checkpoint,
     load_optimiser,

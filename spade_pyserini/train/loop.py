@@ -33,7 +33,7 @@ from spade_pyserini.models.counts import (
     most_frequent,
     no_counts,
 )
-from spade_pyserini.models.spade import padded
+from spade_pyserini.models.tensors import padded
 from spade_pyserini.train.checkpoint import (
     load_checkpoint,
     load_optimiser,

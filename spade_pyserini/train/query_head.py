@@ -31,7 +31,7 @@ from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.bi_encoder import load_bi_encoder
 from spade_pyserini.models.counts import count_terms, counted_idf
 from spade_pyserini.models.expansion import MaskedLMHead
-from spade_pyserini.models.spade import padded
+from spade_pyserini.models.tensors import padded
 from spade_pyserini.topics import read_topics
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.optimise import rate_factor

@@ -18,7 +18,7 @@ from spade_pyserini.evaluate import evaluate_run, read_qrels
 from spade_pyserini.evaluate.qrels import Qrels
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.counts import count_terms
-from spade_pyserini.models.spade import mix, padded
+from spade_pyserini.models.tensors import mix, padded
 from spade_pyserini.records import Hit, Ranking, Topic
 from spade_pyserini.search.run import read_run
 from spade_pyserini.topics import read_topics
