@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ import torch
 
 from spade_pyserini import SpadeModel, encode_corpus, open_corpus, read_vectors
 from spade_pyserini.sweep.setting import Components
+from spade_pyserini.train import losses
+from spade_pyserini.train.loop import Trainer
 from spade_pyserini.train.recipe import DevCollection, Recipe
-from spade_pyserini.train.validate import DevSet
+from spade_pyserini.train.validate import DevSet, query_vectors
 
 TEXTS = ["the old cat sleeps in the tree", "delete a folder", "a red fish"]
 
@@ -54,6 +57,29 @@ def test_a_sweep_mixes_as_the_model_does(
     encode_corpus(corpus, model, tmp_path / "other")
     Components(tmp_path / "one", [0.3]).write_vectors(tmp_path / "mixed", 0.3, set(), 40.0)
     assert dict(read_vectors(tmp_path / "mixed")) == dict(read_vectors(tmp_path / "other"))
+
+
+@pytest.mark.parametrize("saturate", [True, False])
+def test_losses_are_on_what_is_encoded(recipe: Recipe, tmp_path: Path, saturate: bool) -> None:
+    changed = replace(recipe, saturate=saturate, corpus_idf=0.5, idf="counted", flops=0.5)
+    trainer = Trainer(changed, tmp_path / "run")
+    objective, places = trainer.objective, [0, 5, 3]
+    docids = objective.documents(places)
+    vectors = torch.rand(len(docids), len(trainer.model.kept), requires_grad=True)
+    worth = trainer.model.query_weights * objective.corpus_weights[0]
+    wanted = (vectors * worth).log1p() if saturate else vectors * worth
+    queries = query_vectors(trainer.model, objective._texts(places))
+    scores = objective._relevance(places, queries, vectors)
+    assert torch.allclose(scores, queries @ wanted.T)
+    parts = objective.loss(places, docids, True, vectors)
+    assert torch.isfinite(
+        torch.autograd.grad(torch.stack([*parts.values()]).sum(), vectors)[0]
+    ).all()
+    plain = vectors.log1p() if saturate else vectors
+    assert parts["flops"] == 0.5 * losses.flops_loss(plain)
+    hard = objective.hardness(places, vectors[:3], vectors[-3:])
+    pairs = torch.stack([scores.diagonal(), scores[:, -3:].diagonal()], dim=1)
+    assert torch.allclose(hard, -torch.log_softmax(pairs, dim=1)[:, 0])
 
 
 def test_validation_scores_what_is_encoded(model: SpadeModel, recipe: Recipe) -> None:

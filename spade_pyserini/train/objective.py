@@ -63,7 +63,7 @@ class Objective:
         FLOPS are counted where documents are ``pruned``: before that they have nearly all terms.
         """
         queries = query_vectors(self.model, self._texts(places))
-        relevance = losses.scores(queries * self._weights(places), documents)
+        relevance = self._relevance(places, queries, documents)
         own = torch.arange(len(places), device=documents.device)
         # What is relevant too is no negative, be it a copy of the positive or another document.
         known = [self.relevant[self.data.samples[place].qid] for place in places]
@@ -77,13 +77,31 @@ class Objective:
             point = losses.pointwise_loss(queries, documents[: len(places)])
             parts["pointwise"] = self.recipe.lambda_ * point
             if self.recipe.flops and pruned:
-                parts["flops"] = self.recipe.flops * losses.flops_loss(documents)
+                weights = documents.log1p() if self.model.config.saturate else documents
+                parts["flops"] = self.recipe.flops * losses.flops_loss(weights)
         return parts
 
     def hardness(self, places: list[int], positives: Tensor, negatives: Tensor) -> Tensor:
         """The loss of each sample alone, [samples]."""
-        queries = query_vectors(self.model, self._texts(places)) * self._weights(places)
+        queries, weights = query_vectors(self.model, self._texts(places)), self._weights(places)
+        positives, negatives = positives * weights, negatives * weights
+        if self.model.config.saturate:
+            positives, negatives = positives.log1p(), negatives.log1p()
         return losses.hardness(queries, positives, negatives)
+
+    def _relevance(self, places: list[int], queries: Tensor, documents: Tensor) -> Tensor:
+        """The scores of all documents for all samples, as an index would give them."""
+        if not self.model.config.saturate:
+            return losses.scores(queries * self._weights(places), documents)
+        collections = [self.data.collection(place) for place in places]
+        asked = queries.any(dim=0)
+        scores = documents.new_zeros(len(queries), len(documents))
+        for number in set(collections):  # what a term is worth is not the same in all
+            rows = [row for row, one in enumerate(collections) if one == number]
+            worth = (self.model.query_weights * self.corpus_weights[number])[asked]
+            saturated = (documents[:, asked] * worth).log1p()
+            scores[rows] = losses.scores(queries[rows][:, asked], saturated)
+        return scores
 
     def _weights(self, places: list[int]) -> Tensor:
         """What each term counts for each sample, [samples, |V|]."""

@@ -114,7 +114,8 @@ class Recipe:
         idf: weights of query terms, ``none``, ``counted`` in the corpus, or ``learned`` from there
             on with the rate idf_rate.
         corpus_idf, saturate: as in `SpadeConfig`; where they are not given, as ``init`` has them.
-            Every collection has its own idf. The losses are on weights before they saturate.
+            Every collection has its own idf. Each encoder learns with its own weights saturated;
+            what is encoded is the logarithm of their sum.
         flops: weight of the FLOPS regularizer on expansion, from fine-tuning on.
         precision: accelerate's ``no`` or ``bf16``.
     Validation
