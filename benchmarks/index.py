@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import multiprocessing
 import random
 import subprocess
 import sys
@@ -55,23 +56,35 @@ def main() -> None:
                 print(f"direct / anserini: {rates['direct'] / rates['anserini']:.1f}", flush=True)
 
 
+Vector = list[tuple[str, int]]
+real: list[Vector] = []  # of a process that writes files
+
+
 def write_vectors(source: Path, folder: Path, documents: int) -> int:
-    """Every document takes its length from one real document and its terms from three."""
+    """Synthetic documents in files of `SHARD`; returns the number of their postings."""
+    folder.mkdir()
+    ranges = [range(one, min(one + SHARD, documents)) for one in range(0, documents, SHARD)]
+    with multiprocessing.Pool(initializer=read_real, initargs=(source,)) as pool:
+        return sum(pool.starmap(write_file, [(folder, one) for one in ranges]))
+
+
+def read_real(source: Path) -> None:
     from spade_pyserini.vectors import read_vectors
 
-    real = [list(vector.impacts.items()) for vector in read_vectors(source) if vector.impacts]
-    choose = random.Random(7)
-    folder.mkdir()
-    postings = 0
-    for number in range(0, documents, SHARD):
-        with gzip.open(folder / f"docs{number // SHARD:04d}.jsonl.gz", "wt", 1) as stream:
-            for docid in range(number, min(number + SHARD, documents)):
-                size = len(choose.choice(real))
-                mixed = dict(term for _ in range(3) for term in choose.choice(real))
-                terms = choose.sample(sorted(mixed), min(size, len(mixed)))
-                vector = {term: mixed[term] for term in terms}
-                postings += len(vector)
-                stream.write(json.dumps({"id": f"d{docid}", "vector": vector}) + "\n")
+    real.extend(list(vector.impacts.items()) for vector in read_vectors(source) if vector.impacts)
+
+
+def write_file(folder: Path, docids: range) -> int:
+    """Every document takes its length from one real document and its terms from three."""
+    choose, postings = random.Random(docids.start), 0
+    with gzip.open(folder / f"docs{docids.start // SHARD:04d}.jsonl.gz", "wt", 1) as stream:
+        for docid in docids:
+            size = len(choose.choice(real))
+            mixed = dict(term for _ in range(3) for term in choose.choice(real))
+            terms = choose.sample(sorted(mixed), min(size, len(mixed)))
+            postings += len(terms)
+            vector = {term: mixed[term] for term in terms}
+            stream.write(json.dumps({"id": f"d{docid}", "vector": vector}) + "\n")
     return postings
 
 
