@@ -15,6 +15,7 @@ from spade_pyserini.errors import (
 from spade_pyserini.evaluate import read_qrels
 from spade_pyserini.train import Recipe, load_recipe
 from spade_pyserini.train.data import SampleStream, load_training_data
+from spade_pyserini.train.recipe import Collection
 from tests.commands import Commands
 
 
@@ -80,6 +81,22 @@ def test_samples_from_qrels_and_triples(recipe: Recipe, tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("q1\td3\td9\n")
     triples = replace(recipe, qrels=None, negatives=None, triples=str(tmp_path / "t.tsv"))
     assert load_training_data(triples).samples == [("q1", "d3", ("d9",))]
+
+
+def test_unlabelled_queries_take_their_positives_from_a_run(recipe: Recipe, tmp_path: Path) -> None:
+    (tmp_path / "run.txt").write_text(
+        "q0 Q0 d5 1 0.9 x\nq0 Q0 d6 2 0.8 x\nq0 Q0 d7 3 0.7 x\n"
+        "q1 Q0 d5 1 0.4 x\nq1 Q0 d6 2 0.3 x\n"  # nothing good enough
+        "q2 Q0 d8 1 0.6 x\n"  # and nothing beside it
+    )
+    found = Collection(
+        recipe.corpus, recipe.queries, negatives=str(tmp_path / "run.txt"), least_score=0.5
+    )
+    assert load_training_data(replace(recipe, data=(found,))).samples == [("q0", "d5", ("d7",))]
+    with pytest.raises(InputError, match=r"no query has a hit of 0\.95"):
+        load_training_data(replace(recipe, data=(replace(found, least_score=0.95),)))
+    with pytest.raises(UsageError, match="needs qrels, triples or a run"):
+        load_training_data(replace(recipe, data=(replace(found, negatives=None),)))
 
 
 @pytest.mark.parametrize(

@@ -86,13 +86,17 @@ def _load_collection(collection: Collection, hard_negatives: int) -> TrainingDat
     for name in ("corpus", "queries"):
         if not getattr(collection, name):
             raise UsageError(f"the recipe names no {name}; add --set {name}=...")
-    if (collection.qrels is None) == (collection.triples is None):
-        raise UsageError("the recipe needs either qrels or triples; add --set qrels=...")
+    if collection.qrels and collection.triples:
+        raise UsageError("the recipe has both qrels and triples; one of them is enough")
     queries = {topic.qid: topic.text for topic in read_topics(collection.queries)}
     if collection.triples is not None:
         samples = list(read_triples(Path(collection.triples)))
-    else:
+    elif collection.qrels is not None:
         samples = _from_qrels(collection, hard_negatives)
+    elif collection.negatives is not None:
+        samples = _from_run(Path(collection.negatives), collection.least_score, hard_negatives)
+    else:
+        raise UsageError("the recipe needs qrels, triples or a run; add --set qrels=...")
     for sample in samples:
         if sample.qid not in queries:
             raise InputError(f"no topic has the id {sample.qid!r}", collection.queries)
@@ -178,6 +182,23 @@ def _from_qrels(collection: Collection, hard_negatives: int) -> list[Sample]:
         raise InputError(
             "no query has a positive document and enough negatives", collection.qrels or ""
         )
+    return samples
+
+
+def _from_run(path: Path, least_score: float, hard_negatives: int) -> list[Sample]:
+    """Nobody has judged: the first hit stands for a relevant document, the last ones do not."""
+    samples: list[Sample] = []
+    rankings = list(read_run(path))
+    for ranking in rankings:
+        first, *others = ranking.hits
+        if first.score >= least_score and len(others) >= hard_negatives:
+            last = others[len(others) - hard_negatives :]
+            samples.append(Sample(ranking.qid, first.docid, tuple(hit.docid for hit in last)))
+    logger.info(
+        "%s: %d of %d queries have a hit that is good enough", path, len(samples), len(rankings)
+    )
+    if not samples:
+        raise InputError(f"no query has a hit of {least_score} and enough others", path)
     return samples
 
 

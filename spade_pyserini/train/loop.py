@@ -217,8 +217,9 @@ class Trainer:
             samples = [self.data.samples[place] for place in places]
             own = self.objective.ids([one.positive for one in samples])
             rivals = [self._rival(block, start + offset) for offset in range(len(places))]
-            positives = self._encode(name, own)
-            negatives = self._encode(name, self.objective.ids(rivals))
+            with self.accelerator.autocast():
+                positives = self._encode(name, own).float()
+                negatives = self._encode(name, self.objective.ids(rivals)).float()
             found += self.objective.hardness(places, positives, negatives).tolist()
         self.model.train()
         order = sorted(range(len(block)), key=lambda place: (-found[place], place))
@@ -313,7 +314,8 @@ class Trainer:
                 self._keep_best(None)
             return
         only = {"weighting": (0.0,), "expansion": (1.0,), "joint": (self.recipe.joint_alpha,)}
-        found = validate(self.model, self.dev, only.get(self.recipe.strategy, ALPHAS))
+        with self.accelerator.autocast():
+            found = validate(self.model, self.dev, only.get(self.recipe.strategy, ALPHAS))
         self._log("validation", **found._asdict())
         warmed_up = self.step <= self.recipe.warmup_steps and self.recipe.strategy != "apart"
         if warmed_up and self.step < self.recipe.steps:

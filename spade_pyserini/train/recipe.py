@@ -39,7 +39,12 @@ STRATEGIES = ("cotrain", "apart", "joint", "weighting", "expansion")
 
 @dataclass(frozen=True)
 class Collection:
-    """What is trained on: see `Recipe`. ``share`` is its part of the batches, beside the others."""
+    """What is trained on: see `Recipe`. ``share`` is its part of the batches, beside the others.
+
+    Without qrels and triples, queries are unlabelled: in the run ``negatives``, the first hit
+    stands for a relevant document where it scores ``least_score`` or more, the last ones for those
+    that are not. What is true between them, a teacher has to say.
+    """
 
     corpus: str = ""
     queries: str = ""
@@ -48,6 +53,7 @@ class Collection:
     negatives: str | None = None
     expansions: str | None = None
     teacher: str | None = None
+    least_score: float = 0.0
     share: float = 1.0
 
 
@@ -235,7 +241,9 @@ class Recipe:
         if self.data:
             return self.data
         self.require("corpus")
-        names = [field.name for field in fields(Collection) if field.name != "share"]
+        names = {field.name for field in fields(Collection)} & {
+            field.name for field in fields(self)
+        }
         return (Collection(**{name: getattr(self, name) for name in names}),)
 
     @property

@@ -100,7 +100,7 @@ class DevSet:
         terms = expanded = 0
         sums = [0.0, 0.0]
         for batch, places in batches(ids, BATCH_TOKENS):
-            own, added = model(*padded(batch, model.kept.device))
+            own, added = (x.float() for x in model(*padded(batch, model.kept.device)))
             terms += int(((own > 0) | (added > 0)).sum())
             expanded += int((added > 0).sum())
             for number, vectors in enumerate((own, added)):
