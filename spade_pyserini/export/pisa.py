@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini import java
-from spade_pyserini.errors import NotFoundError, OutputExistsError
-from spade_pyserini.files import beside, remove
+from spade_pyserini.errors import NotFoundError, UsageError
+from spade_pyserini.files import beside, lock, remove
+from spade_pyserini.index.build import check_ours
 from spade_pyserini.index.manifest import index_tokenizer, tokenizer_path
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.records import Hit, Ranking, Topic
@@ -19,29 +21,34 @@ from spade_pyserini.wordpiece import WordPieces
 
 ALGORITHMS = ("maxscore", "block_max_wand", "block_max_maxscore", "wand")
 BATCH = 1000  # documents that are taken together from Lucene
+PISA_FILE = re.compile(r"(fwd|inv|quantized)\.[\w.]+|pt_meta\.json")
 
 
 def write_pisa(index: str | Path, output: str | Path, *, overwrite: bool = False) -> int:
     """Make a PISA index of an impact index; returns the number of documents."""
-    pisa, folder = _pisa(), Path(output)
-    if folder.exists() and not overwrite:
-        raise OutputExistsError(f"{folder} exists already; pass --overwrite to replace it")
-    wordpieces = index_tokenizer(Path(index))
+    source, folder = Path(index), Path(output)
+    if folder.resolve() == source.resolve():
+        raise UsageError(f"{folder} is the Lucene index itself; choose another --output")
+    if folder.exists():
+        check_ours(folder, PISA_FILE, overwrite)
+    pisa, wordpieces = _pisa(), index_tokenizer(source)
     unfinished = beside(folder, "building")
-    remove(unfinished)
-    unfinished.parent.mkdir(parents=True, exist_ok=True)
-    with Postings(index) as postings:
-        docids = postings.documents()
-        indexer = pisa.PisaIndex(str(unfinished), stemmer="none").toks_indexer(scale=1.0)
-        with _silence():
-            indexer.index(_documents(postings, docids))
-    remove(folder)
-    wordpieces.save(tokenizer_path(folder))
-    wordpieces.save(tokenizer_path(unfinished))
-    with _silence():  # PISA packs the postings and finds their bounds at the first search
-        PisaSearcher(unfinished).search(" ".join(wordpieces.terms[-1:]))
-    remove(tokenizer_path(unfinished))
-    unfinished.replace(folder)
+    with lock(folder):
+        remove(unfinished)
+        try:
+            with Postings(source) as postings, _silence():
+                docids = postings.documents()
+                indexer = pisa.PisaIndex(str(unfinished), stemmer="none").toks_indexer(scale=1.0)
+                indexer.index(_documents(postings, docids))
+            wordpieces.save(tokenizer_path(unfinished))
+            with _silence():  # PISA packs the postings and finds their bounds at the first search
+                PisaSearcher(unfinished).search(" ".join(wordpieces.terms[-1:]))
+            remove(folder)
+            wordpieces.save(tokenizer_path(folder))
+            unfinished.replace(folder)
+        finally:
+            remove(unfinished)
+            remove(tokenizer_path(unfinished))
     return len(docids)
 
 

@@ -254,7 +254,7 @@ def _build(
             return found
         logger.warning("%s is damaged: it is built again", output)
     elif output.exists():
-        _check_ours(output, overwrite)
+        check_ours(output, LUCENE_FILE, overwrite)
     unfinished = beside(output, "building")
     remove(unfinished)
     try:
@@ -277,12 +277,12 @@ def log_path(output: Path) -> Path:
     return beside(output, "log")
 
 
-def _check_ours(output: Path, overwrite: bool) -> None:
-    """Refuse to replace anything that is no Lucene index, and an index unless ``overwrite``."""
+def check_ours(output: Path, names: re.Pattern[str], overwrite: bool) -> None:
+    """Refuse to replace a folder that holds other ``names``, and an index unless ``overwrite``."""
     if not output.is_dir():
         raise OutputExistsError(f"{output} is a file; choose another --output")
     for path in output.iterdir():
-        if not LUCENE_FILE.fullmatch(path.name):
+        if not names.fullmatch(path.name):
             message = f"{output} holds {path.name}, which is not of an index"
             raise OutputExistsError(f"{message}; choose another --output")
     if not overwrite:
