@@ -12,10 +12,13 @@ import pytest
 
 from spade_pyserini import ImpactSearcher, java, read_vectors
 from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError, UsageError
+from spade_pyserini.export import opensearch
 from spade_pyserini.export.ciff import read_ciff, write_ciff
 from spade_pyserini.export.opensearch import feature, query, write_bulk
 from spade_pyserini.index import build_foreign_index, delete_documents, verify_index
+from spade_pyserini.minilm import minilm_folder
 from spade_pyserini.records import Hit, Topic
+from spade_pyserini.wordpiece import WordPieces
 from tests.commands import Commands, copy_artifact
 
 QUERIES = ["cat", "the old dog", "fish and bird and fish", "the the cat", ""]
@@ -182,7 +185,35 @@ def _score(asked: dict[str, Any], impacts: dict[str, int]) -> float:
 
 
 def test_a_full_stop_is_no_path(tmp_path: Path) -> None:
+    """Over all of BERT's vocabulary: no name with a full stop, and no name twice."""
+    terms = WordPieces.load(minilm_folder()).terms
+    assert {".", "...", "##."} <= set(terms)
     assert feature(".") == "[full-stop]" and feature("a") == "a"
+    assert len({feature(term) for term in terms}) == len(terms)
+    (tmp_path / "v").mkdir()
+    vector = {"id": "a.b", "vector": dict.fromkeys(terms, 1)}
+    (tmp_path / "v" / "a.jsonl").write_text(json.dumps(vector))
+    build_foreign_index(tmp_path / "v", tmp_path / "x")
+    write_bulk(tmp_path / "x", tmp_path / "out")
+    _, line = (tmp_path / "out.bulk-0000.ndjson").read_text().splitlines()
+    names = json.loads(line)["impacts"]
+    assert len(names) == len(terms) and not [name for name in names if "." in name]
+
+
+def test_bulk_files_of_more_documents_are_not_left(
+    tiny_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opensearch, "BULK", 10)
+    index = copy_artifact(tiny_index, tmp_path)
+    assert len(write_bulk(index, tmp_path / "out")) == 4
+    other = tmp_path / "other.bulk-0000.ndjson"
+    other.write_text("keep")
+    (tmp_path / "out.mapping.json").unlink()
+    with pytest.raises(OutputExistsError, match=r"out\.bulk-0000"):
+        write_bulk(index, tmp_path / "out")
+    delete_documents(index, [f"d{number}" for number in range(15)])
+    written = write_bulk(index, tmp_path / "out", overwrite=True)
+    assert sorted(tmp_path.glob("*.bulk-*")) == [other, *written[1:]] and len(written) == 3
 
 
 def test_impacts_that_rank_features_would_round(tmp_path: Path) -> None:

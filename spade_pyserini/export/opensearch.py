@@ -4,12 +4,13 @@
     curl -XPOST HOST/NAME/_bulk  -H 'Content-Type: application/x-ndjson' --data-binary @NAME.bulk-0000.ndjson
 
 ``rank_features`` (both engines) keeps nine bits of a value, so impacts of 8 bits come back exactly.
-``sparse_vector`` is Elasticsearch's. A full stop in a name would be a path there: the one WordPiece
-that is a full stop has another name.
+``sparse_vector`` is Elasticsearch's. Neither takes a full stop in a name, it would be a path there:
+`feature` writes it out.
 """  # noqa: E501
 
 from __future__ import annotations
 
+import glob
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,17 +37,20 @@ def write_bulk(
         raise UsageError(f"the field is {' or '.join(KINDS)}, not {kind}")
     base = Path(output)
     written = [base.with_name(f"{base.name}.mapping.json")]
-    refuse_existing(written[0], overwrite)
+    old = sorted(base.parent.glob(f"{glob.escape(base.name)}.bulk-*.ndjson"))
+    for path in (*written, *old):
+        refuse_existing(path, overwrite)
     with Postings(index) as postings:
         largest = max(postings.figures(0).impacts, default=0)
         if kind == "rank_features" and largest > EXACT:
             message = f"an impact is {largest}, rank_features keeps whole numbers to {EXACT}"
             raise UsageError(f"{message}; take sparse_vector, or encode with 8 bits")
+        for path in old:  # there may be fewer now
+            path.unlink()
         write_json(written[0], {"mappings": {"properties": {FIELD: {"type": kind}}}})
         docids = postings.documents()
         for number, start in enumerate(range(0, len(docids), BULK)):
             path = base.with_name(f"{base.name}.bulk-{number:04d}.ndjson")
-            refuse_existing(path, overwrite)
             with atomic_write(path) as stream:
                 for line in _lines(postings, docids[start : start + BULK]):
                     stream.write(line.encode() + b"\n")
@@ -78,5 +82,5 @@ def query(wordpieces: WordPieces, text: str, k: int = 10, kind: str = KINDS[0]) 
 
 
 def feature(term: str) -> str:
-    """The name of a term there."""
-    return FULL_STOP if term == "." else term
+    """The name of a term there: "..." is three times "[full-stop]"."""
+    return term.replace(".", FULL_STOP)
