@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ import pytest
 
 from spade_pyserini import build_bm25_index, build_impact_index, open_corpus, vectors
 from spade_pyserini.errors import ArtifactError, OutputExistsError
-from spade_pyserini.files import lock, sha256
+from spade_pyserini.files import lock, sha256, write_sealed
 from spade_pyserini.index import build
 from spade_pyserini.index.anserini import run_index_collection
-from spade_pyserini.index.manifest import IndexManifest, lucene_counts, manifest_path
+from spade_pyserini.index.manifest import FORMAT, IndexManifest, lucene_counts, manifest_path
 from tests.commands import Commands, copy_artifact
 
 pytestmark = pytest.mark.java
@@ -64,6 +64,31 @@ def test_an_index_of_something_else_is_refused(
     assert list(index.glob("segments_*"))
     build_impact_index(tiny_vectors, index, overwrite=True, optimize=True, threads=2)
     assert IndexManifest.load(index) == replace(manifest, optimized=True)
+
+
+@pytest.mark.parametrize("other", ["--builder", "--tokenizer"])
+def test_an_index_built_in_another_way_is_refused(
+    tiny_index: Path, tmp_path: Path, run: Commands, other: str
+) -> None:
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / "a.jsonl").write_text('{"id": "a", "vector": {"cat": 1}}')
+    flags = ("--foreign", "--input", tmp_path / "v", "--output", tmp_path / "x")
+    assert run("index", *flags).code == 0
+    tokenizer = tiny_index.with_name("tiny.tokenizer.json")
+    value = {"--builder": "anserini", "--tokenizer": tokenizer}[other]
+    refused = run("index", *flags, other, value)
+    assert refused.code == 1
+    assert f"in another way (see {other}); pass --overwrite" in refused.err
+    assert run("index", *flags).code == 0
+
+
+def test_a_manifest_of_before_a_field_was_there(tiny_index: Path, tmp_path: Path) -> None:
+    index = copy_artifact(tiny_index, tmp_path)
+    manifest = IndexManifest.load(index)
+    values = asdict(manifest)
+    del values["reordered"], values["updates"], values["encoder"]
+    write_sealed(manifest_path(index), {"format": FORMAT, **values})
+    assert IndexManifest.load(index) == replace(manifest, encoder=None)
 
 
 def test_an_index_that_lost_documents_is_not_kept(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ from spade_pyserini.index import (
     delete_documents,
     verify_index,
 )
-from spade_pyserini.index.update import BEFORE
+from spade_pyserini.index.manifest import BEFORE
 from spade_pyserini.stats import index_stats
 from tests.commands import Commands, copy_artifact
 from tests.conftest import write_corpus
@@ -196,6 +198,33 @@ def test_a_change_that_was_killed(
     assert add_documents(more, index) == changed
     assert verify_index(index) == changed
     assert not list(index.parent.glob(f"*.{BEFORE}"))
+
+
+def test_search_and_build_where_a_change_was_killed(
+    tiny_index: Path, tiny_vectors: Path, more: Path, tmp_path: Path, run: Commands
+) -> None:
+    """Between the two renames there is no folder: earlier changes are not to be lost."""
+    index = copy_artifact(tiny_index, tmp_path / "index")
+    changed = add_documents(more, index)
+    index.rename(index.parent / f"{index.name}.{BEFORE}")
+    told = run("search", "--index", index, "--query", "cat")
+    assert told.code == 1 and "a change of this index was interrupted; run" in told.err
+    assert not index.exists()
+    refused = run("index", "--input", tiny_vectors, "--output", index)
+    assert refused.code == 1 and "was changed since" in refused.err
+    assert verify_index(index) == changed
+    assert not list(index.parent.glob(f"*.{BEFORE}"))
+
+
+def test_a_change_where_files_cannot_be_linked(
+    tiny_index: Path, more: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_link(*_: object) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", no_link)
+    index = copy_artifact(tiny_index, tmp_path / "index")
+    assert verify_index(index) == add_documents(more, index)
 
 
 # Vectors of other tools

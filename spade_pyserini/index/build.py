@@ -23,10 +23,12 @@ from spade_pyserini.index.anserini import run_index_collection
 from spade_pyserini.index.direct import write_index
 from spade_pyserini.index.foreign import check_foreign
 from spade_pyserini.index.manifest import (
+    BEFORE,
     IndexManifest,
     encoder_digest,
     manifest_path,
     tokenizer_path,
+    was_interrupted,
 )
 from spade_pyserini.index.reorder import write_reordered
 from spade_pyserini.index.verify import check_counts
@@ -35,6 +37,13 @@ from spade_pyserini.wordpiece import WordPieces, find_tokenizer
 logger = logging.getLogger(__name__)
 JAVA_BLANKS = "".join(map(chr, range(33)))  # what Java trims: Anserini skips what is left empty
 BUILDERS = DIRECT, ANSERINI = "direct", "anserini"
+ASKED = (  # what the same call has in common with the one that built an index
+    ("source_sha256", "--input"),
+    ("tokenizer_fingerprint", "--tokenizer"),
+    ("builder", "--builder"),
+    ("optimized", "--optimize"),
+    ("reordered", "--reorder"),
+)
 LUCENE_FILE = re.compile(r"segments_\w+|write\.lock|_\w+\.\w+")
 
 
@@ -242,13 +251,16 @@ def _build(
     overwrite: bool,
 ) -> IndexManifest:
     """Run ``build`` on a folder beside ``output`` and put the result in place."""
+    if was_interrupted(output):
+        beside(output, BEFORE).replace(output)
     if manifest_path(output).exists() and output.exists() and not overwrite:
         found = IndexManifest.load(output)
         if found.updates:
             raise OutputExistsError(f"{output} was changed since; pass --overwrite to build anew")
-        asked = ("source_sha256", "optimized", "reordered")
-        if any(getattr(found, name) != getattr(expected, name) for name in asked):
-            raise OutputExistsError(f"{output} was built from something else; pass --overwrite")
+        asked = [flag for name, flag in ASKED if getattr(found, name) != getattr(expected, name)]
+        if asked:
+            message = f"{output} was built from something else or in another way"
+            raise OutputExistsError(f"{message} (see {', '.join(asked)}); pass --overwrite")
         if _is_whole(output, found):
             logger.info("%s: already built from the same input", output)
             return found

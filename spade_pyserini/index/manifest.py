@@ -20,6 +20,7 @@ from spade_pyserini.wordpiece import WordPieces, find_tokenizer
 
 FORMAT = "spade_pyserini.index/2"
 FIELD = "contents"
+BEFORE = "before"  # beside an index: as it was, until a change of it is whole
 
 
 class LuceneCounts(NamedTuple):
@@ -65,6 +66,9 @@ class IndexManifest:
         """Read the manifest beside ``folder``."""
         path = manifest_path(folder)
         if not folder.is_dir():
+            if was_interrupted(folder):
+                message = f"{folder}: a change of this index was interrupted"
+                raise ArtifactError(f"{message}; run the same --add or --delete again")
             raise ArtifactError(f"{folder}: no such index; build it with spade_pyserini.index")
         if not path.is_file():
             raise ArtifactError(
@@ -72,7 +76,7 @@ class IndexManifest:
                 "tool, or not finished; build it with spade_pyserini.index"
             )
         values = read_sealed(path, FORMAT)
-        return cls(**{part.name: values[part.name] for part in fields(cls)})
+        return cls(**{part.name: values[part.name] for part in fields(cls) if part.name in values})
 
 
 def encoder_digest(settings: VectorSettings) -> str:
@@ -88,6 +92,13 @@ def manifest_path(folder: Path) -> Path:
 
 def tokenizer_path(folder: Path) -> Path:
     return beside(folder, "tokenizer.json")
+
+
+def was_interrupted(folder: Path) -> bool:
+    """Whether a change was killed between moving the old index away and the new one in."""
+    return (
+        not folder.exists() and manifest_path(folder).is_file() and beside(folder, BEFORE).is_dir()
+    )
 
 
 def foreign_manifest(folder: Path) -> IndexManifest:

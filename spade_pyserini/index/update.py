@@ -2,7 +2,7 @@
 
 The change is made to a copy and put in place when it has been counted, as a new index is: an index
 is always whole. The copy costs nothing: Lucene never changes a file that it has written, so the
-files are linked.
+files are linked, where the file system can.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +19,11 @@ from spade_pyserini import java, vectors
 from spade_pyserini.errors import ArtifactError, NotFoundError
 from spade_pyserini.files import beside, lock, remove, sha256
 from spade_pyserini.index.direct import write_index
-from spade_pyserini.index.manifest import IndexManifest, encoder_digest
+from spade_pyserini.index.manifest import BEFORE, IndexManifest, encoder_digest
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.index.verify import check_counts
 
 logger = logging.getLogger(__name__)
-BEFORE = "before"  # the index as it was, until the change is whole
 
 
 def add_documents(source: str | Path, index: str | Path, *, threads: int = 1) -> IndexManifest:
@@ -131,7 +131,7 @@ def _change(
         copy.mkdir()
         for path in folder.iterdir():
             if path.name != "write.lock":
-                os.link(path, copy / path.name)
+                _link(path, copy / path.name)
         apply(copy)
         check_counts(copy, expected)
         before = beside(folder, BEFORE)
@@ -143,6 +143,13 @@ def _change(
         remove(copy)
     logger.info("%s: %d documents now", folder, expected.documents)
     return expected
+
+
+def _link(path: Path, copy: Path) -> None:
+    try:
+        os.link(path, copy)
+    except OSError:  # another device, or a file system without links
+        shutil.copy2(path, copy)
 
 
 def _already(folder: Path, manifest: IndexManifest) -> IndexManifest:
