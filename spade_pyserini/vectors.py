@@ -204,8 +204,9 @@ def read_shard(path: Path) -> Iterator[ImpactVector]:
         for term, impact in impacts.items():
             if not isinstance(impact, int) or isinstance(impact, bool) or impact < 1:
                 message = f"the impact of {term!r} is {impact!r}; Anserini takes whole numbers"
-                raise InputError(f"{message} of 1 or more and silently drops others", path, number)
-            if len(term.split()) != 1:
+                cure = "and silently drops others; quantize first, to whole numbers"
+                raise InputError(f"{message} of 1 or more {cure}", path, number)
+            if term.split() != [term]:
                 raise InputError(f"Anserini would split the term {term!r}", path, number)
         yield ImpactVector(docid, impacts)
 

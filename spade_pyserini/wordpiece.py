@@ -61,7 +61,7 @@ class WordPieces:
         if kind != "WordPiece":
             raise InputError(f"a WordPiece tokenizer is needed, this one is {kind}", source)
         for term in self.terms:
-            if len(term.split()) != 1 or len(term) > MAX_TERM_LENGTH:
+            if term.split() != [term] or len(term) > MAX_TERM_LENGTH:
                 raise InputError(f"Lucene would split the term {term!r} of this vocabulary", source)
 
     def save(self, path: Path) -> None:

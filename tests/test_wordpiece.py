@@ -83,10 +83,12 @@ def test_files_that_are_no_wordpiece_tokenizer(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"not a tokenizer\.json"):
         WordPieces.load(tmp_path)
     definition = json.loads((minilm_folder() / "tokenizer.json").read_text())
-    definition["model"]["vocab"]["two words"] = 40_000
-    (tmp_path / "tokenizer.json").write_text(json.dumps(definition))
-    with pytest.raises(InputError, match="would split the term 'two words'"):
-        WordPieces.load(tmp_path)
+    for term in ("two words", "one ", " one"):
+        vocabulary = definition["model"]["vocab"] | {term: 40_000}
+        changed = {**definition, "model": {**definition["model"], "vocab": vocabulary}}
+        (tmp_path / "tokenizer.json").write_text(json.dumps(changed))
+        with pytest.raises(InputError, match=f"would split the term '{term}'"):
+            WordPieces.load(tmp_path)
 
 
 def test_unused_places_are_known_and_in_no_text() -> None:

@@ -18,6 +18,8 @@ from spade_pyserini.files import sha256
 from spade_pyserini.vectors import read_shard
 from spade_pyserini.wordpiece import MAX_TERM_LENGTH, WordPieces
 
+LARGEST = 65_535  # impact: 16 bits
+
 
 class ForeignVectors(NamedTuple):
     """What was found below a folder. ``digest`` is that of all its files."""
@@ -62,10 +64,13 @@ def check_foreign(source: Path, wordpieces: WordPieces | None = None) -> Foreign
 def _check(
     docid: str, impacts: dict[str, int], known: frozenset[str] | None, path: Path, line: int
 ) -> None:
-    if len(docid.split()) != 1 or not docid.isprintable():
+    if docid.split() != [docid] or not docid.isprintable():
         message = f"the id {docid!r} holds white space or control characters"
         raise InputError(f"{message}, which a run cannot carry", path, line)
-    for term in impacts:
+    for term, impact in impacts.items():
+        if impact > LARGEST:
+            message = f"the impact of {term!r} is {impact:,}, the most is {LARGEST:,}"
+            raise InputError(f"{message}; quantize to fewer bits, 8 are usual", path, line)
         if len(term) > MAX_TERM_LENGTH:
             raise InputError(f"Lucene would split the term {term[:40]!r}...", path, line)
         if known is not None and term not in known:

@@ -96,9 +96,8 @@ def tokenizer_path(folder: Path) -> Path:
 
 def was_interrupted(folder: Path) -> bool:
     """Whether a change was killed between moving the old index away and the new one in."""
-    return (
-        not folder.exists() and manifest_path(folder).is_file() and beside(folder, BEFORE).is_dir()
-    )
+    there = manifest_path(folder).is_file() and beside(folder, BEFORE).is_dir()
+    return there and not folder.exists()
 
 
 def foreign_manifest(folder: Path) -> IndexManifest:
