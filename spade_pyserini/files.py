@@ -16,7 +16,7 @@ import re
 import shutil
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -48,7 +48,7 @@ def location(place: str | Path) -> Path:
         raise NotFoundError(f"{place}: {scheme}:// needs another library: {error}") from None
     except ValueError as error:
         raise NotFoundError(f"{place}: {error}") from None
-    return cast(Path, found)
+    return Path(found.path) if scheme in ("file", "local") else cast(Path, found)
 
 
 def is_local(path: Path) -> bool:
@@ -181,6 +181,12 @@ def write_json(path: Path, value: object) -> None:
         stream.write(json.dumps(value, indent=2, ensure_ascii=False).encode() + b"\n")
 
 
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a text file, atomically."""
+    with atomic_write(path) as stream:
+        stream.write("".join(f"{line}\n" for line in lines).encode())
+
+
 def write_sealed(path: Path, values: dict[str, Any]) -> None:
     """Write a JSON object with a digest of itself, so that an edit is noticed."""
     write_json(path, {**values, "seal": _seal(values)})
@@ -202,8 +208,8 @@ def _seal(values: dict[str, Any]) -> str:
 
 
 @contextmanager
-def lock(path: Path) -> Iterator[None]:
-    """Let one process at a time write ``path``; another one is refused at once.
+def lock(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """Let one process at a time write ``path``; another one is refused at once, or waits.
 
     On an object store, one process of this machine.
     """
@@ -213,15 +219,30 @@ def lock(path: Path) -> Iterator[None]:
         name = hashlib.sha256(str(path).encode()).hexdigest()[:16]
         file = Path(tempfile.gettempdir(), f"spade_pyserini.{name}.lock")
     file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("w") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OutputExistsError(f"{path}: another process is writing it just now") from None
+    with _locked(file, wait) as stream:
+        if stream is None:
+            raise OutputExistsError(f"{path}: another process is writing it just now")
         try:
             yield
         finally:
             file.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(file: Path, wait: bool) -> Iterator[IO[str] | None]:
+    """The file, locked by this process; None where another one has it and nobody waits."""
+    while True:
+        with file.open("w") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                yield None
+                return
+            # Whoever had it has removed it: what is locked then has no name any more.
+            with suppress(FileNotFoundError):
+                if file.stat().st_ino == os.fstat(stream.fileno()).st_ino:
+                    yield stream
+                    return
 
 
 def chosen(settings: DataclassInstance) -> dict[str, Any]:

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from spade_pyserini.errors import ArtifactError, InputError
 from spade_pyserini.files import (
@@ -30,6 +31,7 @@ from spade_pyserini.files import (
     read_json_object,
     read_lines,
     read_sealed,
+    remove,
     sha256,
     write_sealed,
 )
@@ -176,17 +178,31 @@ def is_shard_name(name: str) -> bool:
 def write_shard(folder: Path, number: int, vectors: Iterable[ImpactVector]) -> str:
     """Write one shard under a temporary name beside the folder, then move it in.
 
-    Returns its checksum. The bytes depend on the vectors alone: gzip is told no time, no name.
+    Returns its checksum, once the file has been read back. The bytes depend on the vectors alone:
+    gzip is told no time, no name.
     """
     path = folder / shard_name(number)
-    with (
-        atomic_write(path, temporary=beside(folder, f"{path.name}.tmp")) as stream,
-        gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=6) as packed,
-    ):
-        for docid, impacts in vectors:
-            line = json.dumps({"id": docid, "vector": impacts}, ensure_ascii=False)
-            packed.write(line.encode() + b"\n")
-    return sha256(path)
+    with atomic_write(path, temporary=beside(folder, f"{path.name}.tmp")) as stream:
+        written = _Hashed(stream)
+        with gzip.GzipFile("", "wb", fileobj=written, mtime=0, compresslevel=6) as packed:
+            for docid, impacts in vectors:
+                line = json.dumps({"id": docid, "vector": impacts}, ensure_ascii=False)
+                packed.write(line.encode() + b"\n")
+    if sha256(path) != written.digest.hexdigest():
+        remove(path)
+        raise ArtifactError(f"{path}: reads otherwise than it was written; is the disk damaged?")
+    return written.digest.hexdigest()
+
+
+class _Hashed(io.RawIOBase):
+    """A stream that knows the digest of what was written to it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream, self.digest = stream, hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        self.digest.update(data)
+        return self.stream.write(data)
 
 
 def read_shard(path: Path) -> Iterator[ImpactVector]:
@@ -218,9 +234,9 @@ def read_vectors(folder: str | Path) -> Iterator[ImpactVector]:
         yield from read_shard(place / shard.file)
 
 
-def verify(folder: Path) -> VectorManifest:
+def verify(folder: Path, manifest: VectorManifest | None = None) -> VectorManifest:
     """Check that the folder holds exactly what its manifest says; return the manifest."""
-    manifest = VectorManifest.load(folder)
+    manifest = manifest or VectorManifest.load(folder)
     if not manifest.complete:
         message = f"{folder}: encoding is not finished ({manifest.documents} documents so far)"
         raise ArtifactError(f"{message}; run the same encode command again to complete it")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import torch
 from spade_pyserini import SpadeModel, encode_corpus, open_corpus, read_vectors
 from spade_pyserini.encode.counts import counts_path, load_counts
 from spade_pyserini.encode.part import Part, merge_parts
-from spade_pyserini.errors import ArtifactError, OutputExistsError
+from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, UsageError
 from spade_pyserini.models.counts import TermCounts, corpus_weights, count_terms
 from spade_pyserini.vectors import verify
 from tests.conftest import write_corpus
@@ -83,9 +84,42 @@ def test_counts_that_are_gone_or_changed(
     with pytest.raises(ArtifactError, match="edited or damaged"):
         path.write_text(path.read_text().replace('"documents": 30', '"documents": 31'))
         load_counts(path, asking.wordpieces)
-    write_corpus(tmp_path / "other", 20)
+
+
+def test_a_refused_run_leaves_the_counts_alone(
+    asking: SpadeModel, tiny_model: SpadeModel, tiny_corpus: Path, tmp_path: Path
+) -> None:
+    corpus, other = open_corpus(str(tiny_corpus)), open_corpus("o", write_corpus(tmp_path / "o", 9))
+    encode_corpus(corpus, asking, tmp_path / "x", shard_size=10)
+    encode_corpus(other, asking, tmp_path / "o.spade", shard_size=10)
+    before = counts_path(tmp_path / "x").read_bytes()
     with pytest.raises(OutputExistsError, match="other settings"):
-        encode_corpus(open_corpus(str(tmp_path / "other")), asking, tmp_path / "x", shard_size=10)
+        encode_corpus(other, asking, tmp_path / "x", shard_size=10)
+    counts = counts_path(tmp_path / "o.spade")
+    with pytest.raises(OutputExistsError, match=r"other settings \(counts_sha256"):
+        encode_corpus(corpus, asking, tmp_path / "x", shard_size=10, counts=counts)
+    (tmp_path / "damaged.json").write_text("{}")
+    with pytest.raises(InputError, match="of another version"):
+        encode_corpus(corpus, asking, tmp_path / "x", counts=tmp_path / "damaged.json")
+    with pytest.raises(UsageError, match="leave --counts out"):
+        encode_corpus(corpus, tiny_model, tmp_path / "y", counts=counts)
+    assert counts_path(tmp_path / "x").read_bytes() == before
+    added = encode_corpus(corpus, asking, tmp_path / "added", shard_size=10, counts=counts)
+    assert counts_path(tmp_path / "added").read_bytes() == counts.read_bytes()
+    assert added.settings.counts_sha256 is not None
+
+
+def test_unfinished_counts_of_another_length_are_counted_again(
+    asking: SpadeModel, tiny_corpus: Path, tmp_path: Path
+) -> None:
+    corpus, path = open_corpus(str(tiny_corpus)), counts_path(tmp_path / "x")
+    whole = encode_corpus(corpus, asking, tmp_path / "x", shard_size=10)
+    replace(whole, complete=False).save(tmp_path / "x")
+    shorter = copy.deepcopy(asking)
+    shorter.reconfigure(max_length=4)
+    length = json.loads(path.read_text())["length"]
+    encode_corpus(corpus, shorter, tmp_path / "x", shard_size=10, overwrite=True)
+    assert json.loads(path.read_text())["length"] < length
 
 
 def test_machines_share_what_was_counted(

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,67 @@ def test_parts_that_do_not_fit_are_not_merged(tiny_model: SpadeModel, tmp_path: 
         merge_parts(folder)
     damaged.write_bytes(whole)
     assert merge_parts(folder).documents == 40
+
+
+def test_a_merge_touches_no_other_encoding(tiny_model: SpadeModel, tmp_path: Path) -> None:
+    corpus = open_corpus("c", write_corpus(tmp_path / "c", 40))
+    folder, manifest = tmp_path / "x", tmp_path / "x.manifest.json"
+
+    def encode(part: Part, **changes: object) -> None:
+        encode_corpus(corpus, tiny_model, folder, part=part, shard_size=10, **changes)  # type: ignore[arg-type]
+
+    for number in (0, 1):
+        encode(Part(number, 2))
+    replace(VectorManifest.load(folder, Part(0, 2).manifest), complete=True).save(folder)
+    before = manifest.read_bytes()
+    with pytest.raises(OutputExistsError, match="the whole of another encoding"):
+        merge_parts(folder)
+    assert manifest.read_bytes() == before
+    manifest.unlink()
+    with pytest.raises(OutputExistsError, match=r"parts of an encoding; .* --merge"):
+        encode(Part(0, 1))
+    encode(Part(0, 1), overwrite=True)
+    assert not list(tmp_path.glob("x.part-*"))
+
+
+def test_parts_in_the_working_folder(
+    many: Path,
+    tiny_model_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Commands,
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for number in (0, 1):
+        flags = ("--shard-id", number, "--shard-num", 2, "--shard-size", 40)
+        model = ("--model", tiny_model_folder)
+        assert run("encode", "--corpus", many, "--output", ".", *model, *flags).code == 0
+    assert run("encode", "--output", ".", "--merge").code == 0  # needs no corpus
+    assert verify(tmp_path / "here").documents == 95
+    assert run("encode", "--output", "y").code == 2
+
+
+def test_bad_documents_of_parts_and_at_the_end(
+    tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    """The second shard is full when the last line comes, which nobody can read."""
+    corpus = write_corpus(tmp_path / "c", 20)
+    (file,) = corpus.glob("*")
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join(["not JSON", *lines, "nor this"]) + "\n")
+    flags = ["--corpus", corpus, "--model", tiny_model_folder]
+    flags += ["--shard-size", 10, "--max-errors", 2]
+    assert run("encode", *flags, "--output", tmp_path / "whole").code == 0
+    listed = (tmp_path / "whole.errors.txt").read_text().splitlines()
+    assert [":1:" in listed[0], ":22:" in listed[1], len(listed)] == [True, True, 2]
+    for number in (0, 1):
+        part = ("--shard-id", number, "--shard-num", 2)
+        assert run("encode", *flags, "--output", tmp_path / "x", *part).code == 0
+        assert (tmp_path / f"x.part-{number}-of-2.errors.txt").read_text().splitlines() == listed
+    assert run("encode", "--merge", "--output", tmp_path / "x").code == 0
+    assert (tmp_path / "x.errors.txt").read_text().splitlines() == listed
+    assert not list(tmp_path.glob("x.part-*"))
 
 
 def test_parts_keep_out_of_each_others_way(tiny_model: SpadeModel, tmp_path: Path) -> None:
@@ -290,7 +352,8 @@ def test_a_shard_is_taken_when_the_last_is_nearly_through(
         seen.append((encoded, len(taken)))
 
     job = Job(corpus, tiny_model, tmp_path / "y", manifest.settings, {})
-    assert [result.number for result in Worker(job, told).run(numbers())] == [0, 1, 2]
+    results = list(Worker(job, told).run(numbers()))
+    assert [result.shard and result.shard.number for result in results] == [0, 1, 2, None]
     assert {count for documents, count in seen if documents <= 36} == {1}
     assert (40, 2) in seen
     assert shards(tmp_path / "x") == shards(tmp_path / "y")

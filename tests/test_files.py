@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import gzip
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from spade_pyserini.errors import InputError, NotFoundError, SpadeError
-from spade_pyserini.files import atomic_write, file_name, read_lines
+from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError, SpadeError
+from spade_pyserini.files import atomic_write, file_name, is_local, location, lock, read_lines
 
 
 def test_lines_are_numbered_and_ends_are_removed(tmp_path: Path) -> None:
@@ -71,3 +73,32 @@ def test_a_name_is_always_one_harmless_path_component(name: str) -> None:
     assert Path(cleaned).name == cleaned
     assert cleaned not in ("", ".", "..")
     assert not cleaned.startswith(".")
+
+
+def test_a_lock_that_is_waited_for(tmp_path: Path) -> None:
+    """Whoever waits gets it when it is free, one after the other."""
+    held: list[int] = []
+    inside = threading.Lock()
+
+    def take(number: int) -> None:
+        with lock(tmp_path / "x", wait=True):
+            assert inside.acquire(blocking=False)
+            held.append(number)
+            time.sleep(0.01)
+            inside.release()
+
+    with lock(tmp_path / "x"):
+        threads = [threading.Thread(target=take, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        with pytest.raises(OutputExistsError, match="another process"), lock(tmp_path / "x"):
+            pass
+        assert not held
+    for thread in threads:
+        thread.join(timeout=30)
+    assert sorted(held) == list(range(8))
+
+
+def test_an_address_of_a_local_file_is_a_path(tmp_path: Path) -> None:
+    assert location(f"file://{tmp_path}/x") == tmp_path / "x"
+    assert is_local(location(f"file://{tmp_path}/x"))

@@ -22,7 +22,6 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add(
         "--corpus",
-        required=True,
         metavar="NAME|PATH",
         help="a name of spade_pyserini.corpora's, or a folder or file in BEIR (corpus.jsonl), "
         "MS MARCO (collection.tsv) or Pyserini (id, contents) form, plain or .gz",
@@ -88,6 +87,12 @@ def main(arguments: list[str]) -> None:
     from spade_pyserini.models.find import DEFAULT
     from spade_pyserini.models.precision import check_backend
 
+    if options.merge and options.output:
+        merge_parts(options.output)
+        print(options.output)
+        return
+    if not options.corpus:
+        raise UsageError("--corpus is missing; only --merge with --output can do without it")
     corpus = cli.chosen_corpus(options)
     name = options.model or DEFAULT
     model_name = file_name(Path(name).name)

@@ -8,6 +8,7 @@ there are GPUs, a core is one elsewhere. The shard of a worker that dies is give
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -34,7 +35,7 @@ def run_on_ray(
             raise NotFoundError(f"no Ray cluster at {address!r}: {error}") from None
     try:
         for result in _Driver(ray, job, part).run():
-            if result.fresh:
+            if result.shard and result.fresh:
                 progress(result.shard.documents, result.shard.terms)
             yield result
     finally:
@@ -52,13 +53,14 @@ class _Driver:
         self.place = 0
         self.ended = False
         self.tries: Counter[int] = Counter()
+        self.workers: list[Any] = []  # that are alive, as far as is known
         self.given: dict[Any, tuple[Any, int]] = {}  # by reference: worker, number
 
     def run(self) -> Iterator[Result]:
         cores = int(self.ray.cluster_resources().get("CPU", 1))
-        workers = [self._start() for _ in range(self.gpus or cores)]
+        self.workers = [self._start() for _ in range(self.gpus or cores)]
         for _ in range(AHEAD):
-            for worker in workers:
+            for worker in self.workers:
                 self._give(worker)
         while self.given:
             (reference,), _ = self.ray.wait(list(self.given), num_returns=1)
@@ -70,10 +72,8 @@ class _Driver:
                 continue
             if isinstance(found, str):
                 raise SpadeError(found)
-            if found is None:
-                self.ended = True
-            else:
-                yield found
+            self.ended = self.ended or found.shard is None
+            yield found
             self._give(worker)
 
     def _start(self) -> Any:
@@ -92,7 +92,7 @@ class _Driver:
         self.given[worker.encode.remote(number)] = worker, number
 
     def _replace(self, dead: Any, number: int) -> None:
-        """Its shards go back; whoever takes them is started anew, where there is room for it."""
+        """Its shards go to those that are alive, busy or not; if nobody is, to a new one."""
         lost = [number, *(other for worker, other in self.given.values() if worker is dead)]
         self.given = {key: kept for key, kept in self.given.items() if kept[0] is not dead}
         self.tries[number] += 1
@@ -100,10 +100,12 @@ class _Driver:
             message = f"the workers of shard {number} died {TRIES} times (out of memory?)"
             raise SpadeError(f"{message}; what is finished is kept, run the same command again")
         self.again.extend(lost)
-        busy = list({id(worker): worker for worker, _ in self.given.values()}.values())
-        for worker in busy or [self._start()]:
-            if self.again:
-                self._give(worker)
+        self.workers = [worker for worker in self.workers if worker is not dead]
+        self.workers = self.workers or [self._start()]
+        for worker in itertools.cycle(self.workers):
+            if not self.again:
+                return
+            self._give(worker)
 
 
 class RayWorker:
@@ -117,10 +119,10 @@ class RayWorker:
         job.model.to(device)
         self.worker = Worker(job, lambda *_: None)
 
-    def encode(self, number: int) -> Result | str | None:
-        """None after the end of the corpus, an error's text where there is one."""
+    def encode(self, number: int) -> Result | str:
+        """The shard, or an error's text where there is one."""
         try:
-            return next(self.worker.run([number]), None)
+            return next(self.worker.run([number]))
         except (SpadeError, OSError) as error:
             return str(error)
 

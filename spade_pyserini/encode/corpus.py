@@ -12,25 +12,33 @@ import itertools
 import logging
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from spade_pyserini.components import record, remove_components
 from spade_pyserini.corpora import Corpus
-from spade_pyserini.encode.counts import copy_counts, counts_of, read_corpus
-from spade_pyserini.encode.output import found_manifest, refuse_other_documents, start
+from spade_pyserini.corpora.checks import Tolerance
+from spade_pyserini.encode.counts import check_counts, copy_counts, counts_of, read_corpus
+from spade_pyserini.encode.output import (
+    found_manifest,
+    refuse_other_documents,
+    refuse_other_settings,
+    start,
+)
 from spade_pyserini.encode.part import WHOLE, Part
 from spade_pyserini.encode.progress import Progress
 from spade_pyserini.encode.shard import BATCH_TOKENS, calibrated_scale
 from spade_pyserini.encode.worker import Job, Result, Worker
 from spade_pyserini.errors import InputError, UsageError
-from spade_pyserini.files import atomic_write, beside, location, lock, remove
+from spade_pyserini.files import beside, location, lock, remove, write_lines
 from spade_pyserini.models import SpadeModel
-from spade_pyserini.vectors import Shard, VectorManifest, VectorSettings, manifest_path
+from spade_pyserini.vectors import Shard, VectorManifest, VectorSettings
 
 logger = logging.getLogger(__name__)
 SHARD_SIZE = 2000
+TO_BE_FOUND = {"scale": 0.0, "counts_sha256": None}  # settings that the corpus may have to give
+FITTED = ("corpus", "model_fingerprint", "max_length")  # what they depend on
 SAMPLE = 200  # documents that an uncalibrated model's scale is taken from
 
 
@@ -66,39 +74,48 @@ def encode_corpus(
         raise UsageError("components are kept by one run for all shards; leave --shard-id out")
     with lock(part.locked(folder)):
         found = found_manifest(folder, overwrite, part)
-        counted = None  # anew, unless this encoding or that of another part was begun
-        if found and found.settings.corpus == corpus.name:
-            counted = found.settings.counts_sha256
-        elif part != WHOLE:
-            counted = counts_of(corpus, folder)
-        if counts is not None:
-            counted = copy_counts(Path(counts), folder)
-        digest = read_corpus(corpus, model, folder, known=counted, max_errors=max_errors)
-        settings = _settings(
-            corpus,
-            model,
-            found,
-            digest,
-            model_name=model_name,
+        settings = VectorSettings(
+            corpus=corpus.name,
+            model=model_name,
+            model_fingerprint=model.fingerprint,
+            tokenizer_fingerprint=model.wordpieces.fingerprint,
+            alpha=model.config.alpha,
+            k=model.config.k,
+            max_length=model.config.max_length,
+            bits=model.config.bits,
+            scale=model.config.scale or 0.0,
             shard_size=shard_size,
             batch_tokens=batch_tokens,
+            precision=model.precision,
+            saturate=model.config.saturate,
+            counts_sha256=None if counts is None else check_counts(location(counts), model),
         )
-        manifest = start(folder, settings, model, found, overwrite, part)
+        if found and not overwrite:
+            refuse_other_settings(folder, found.settings, settings, TO_BE_FOUND)
+        # Parts that start together: one counts, the others wait and take what it counted.
+        with lock(folder, wait=True) if part != WHOLE else nullcontext():
+            if counts is not None:
+                copy_counts(location(counts), folder)
+            begun = found.settings if found else None
+            settings = _fit(corpus, model, folder, settings, begun, max_errors, part)
+            manifest = start(folder, settings, model, found, overwrite, part)
         known = {shard.number: shard for shard in manifest.shards}
         job = Job(corpus, model, folder, settings, known, overwrite, components, max_errors)
         shards, errors = dict(known), set[str]()
         done: set[int] = set()
         with closing(Progress(progress)) as bar:
-            _count(corpus, bar)
-            for result in _results(job, part, processes, ray, bar):
-                done.add(result.number)
-                errors.update(result.errors)
-                if not result.fresh:
-                    bar.skip(result.shard.documents, result.shard.terms)
+            _count(corpus, part, bar)
+            for shard, fresh, kept, met in _results(job, part, processes, ray, bar):
+                errors.update(met)
+                if shard is None:
                     continue
-                if result.components:
-                    record(folder, result.shard, result.components)
-                shards[result.number] = result.shard
+                done.add(shard.number)
+                if not fresh:
+                    bar.skip(shard.documents, shard.terms)
+                    continue
+                if kept:
+                    record(folder, shard, kept)
+                shards[shard.number] = shard
                 _with(manifest, shards).save(folder, part.manifest)
         if not done and part == WHOLE:
             raise InputError("the corpus is empty", corpus.source)
@@ -108,8 +125,8 @@ def encode_corpus(
             remove_components(folder, [shards.pop(number).file])
         manifest = replace(_with(manifest, shards), complete=True)
         manifest.save(folder, part.manifest)
-        _report(manifest, folder)
-        _report_errors(sorted(errors), folder)
+        _report(manifest, folder, part)
+        _report_errors(sorted(errors), part.errors_path(folder))
         return manifest
 
 
@@ -133,58 +150,47 @@ def _with(manifest: VectorManifest, shards: dict[int, Shard]) -> VectorManifest:
     return replace(manifest, shards=[shards[number] for number in sorted(shards)])
 
 
-def _count(corpus: Corpus, progress: Progress) -> None:
+def _count(corpus: Corpus, part: Part, progress: Progress) -> None:
     """Find out how many documents there are while the first are being encoded."""
 
     def count() -> None:
-        progress.expect(corpus.count())
+        progress.expect(part.documents(corpus.count()))
 
     threading.Thread(target=count, daemon=True).start()
 
 
-def _settings(
+def _fit(
     corpus: Corpus,
     model: SpadeModel,
-    found: VectorManifest | None,
-    counts: str | None,
-    *,
-    model_name: str,
-    shard_size: int,
-    batch_tokens: int,
+    folder: Path,
+    settings: VectorSettings,
+    begun: VectorSettings | None,
+    max_errors: int,
+    part: Part,
 ) -> VectorSettings:
-    """The settings of this call; a model without a scale keeps the one it was given before."""
-    fingerprint = model.fingerprint
-    scale = model.config.scale
-    if scale is None and found:
-        same = (found.settings.corpus, found.settings.model_fingerprint)
-        scale = found.settings.scale if same == (corpus.name, fingerprint) else None
-    return VectorSettings(
-        corpus=corpus.name,
-        model=model_name,
-        model_fingerprint=fingerprint,
-        tokenizer_fingerprint=model.wordpieces.fingerprint,
-        alpha=model.config.alpha,
-        k=model.config.k,
-        max_length=model.config.max_length,
-        bits=model.config.bits,
-        scale=_calibrated(corpus, model) if scale is None else scale,
-        shard_size=shard_size,
-        batch_tokens=batch_tokens,
-        counts_sha256=counts,
-        precision=model.precision,
-        saturate=model.config.saturate,
-    )
+    """Fit the model to the corpus, as the run that was begun did; settings with what that gave."""
+    known = settings.counts_sha256
+    if begun and any(getattr(begun, name) != getattr(settings, name) for name in FITTED):
+        begun = None
+    if begun and known is None:
+        known = begun.counts_sha256
+    elif known is None and part != WHOLE:
+        known = counts_of(corpus, model, folder)
+    digest = read_corpus(corpus, model, folder, known=known, max_errors=max_errors)
+    scale = settings.scale or (begun.scale if begun else _calibrated(corpus, model, max_errors))
+    return replace(settings, counts_sha256=digest, scale=scale)
 
 
-def _calibrated(corpus: Corpus, model: SpadeModel) -> float:
+def _calibrated(corpus: Corpus, model: SpadeModel, max_errors: int) -> float:
     """A scale for a model that brings none, from the first documents of the corpus."""
-    sample = [document.contents for document in itertools.islice(corpus, SAMPLE)]
+    first = itertools.islice(corpus.documents(Tolerance(max_errors)), SAMPLE)
+    sample = [document.contents for document in first]
     scale = calibrated_scale(model, sample)
     logger.info("the model has no scale: calibrated to %.4f on %d documents", scale, len(sample))
     return scale
 
 
-def _report(manifest: VectorManifest, folder: Path) -> None:
+def _report(manifest: VectorManifest, folder: Path, part: Part) -> None:
     logger.info(
         "%s: %d documents, %.1f terms per document",
         folder,
@@ -198,18 +204,16 @@ def _report(manifest: VectorManifest, folder: Path) -> None:
             "%d documents have no terms and cannot be found: %s (all are listed in %s)",
             len(empty),
             shown,
-            manifest_path(folder).name,
+            beside(folder, part.manifest).name,
         )
     clipped = sum(shard.clipped for shard in manifest.shards)
     if clipped:
         logger.info("%d impacts were above the largest value and cut off there", clipped)
 
 
-def _report_errors(errors: list[str], folder: Path) -> None:
-    path = beside(folder, "errors.txt")
+def _report_errors(errors: list[str], path: Path) -> None:
     if not errors:
         remove(path)
         return
-    with atomic_write(path) as stream:
-        stream.write("".join(f"{error}\n" for error in errors).encode())
+    write_lines(path, errors)
     logger.warning("%d bad documents were left out: %s (see %s)", len(errors), errors[0], path)

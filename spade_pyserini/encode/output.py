@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from spade_pyserini.components import are_whole, remove_components
-from spade_pyserini.encode.part import WHOLE, Part
+from spade_pyserini.encode.part import WHOLE, Part, parts_of
 from spade_pyserini.errors import ArtifactError, OutputExistsError, SpadeError, differences
 from spade_pyserini.files import beside, remove, sha256
 from spade_pyserini.models import SpadeModel
@@ -53,11 +54,8 @@ def start(
     if found and found.settings == settings:
         manifest = found
     elif found and not overwrite:
-        shown = differences(asdict(found.settings), asdict(settings))
-        raise OutputExistsError(
-            f"{folder} was encoded with other settings ({shown}); "
-            "choose another --output, or pass --overwrite"
-        )
+        refuse_other_settings(folder, found.settings, settings)
+        manifest = found
     else:
         _clear(folder, overwrite, part)
         manifest = VectorManifest(settings, model.config.trained)
@@ -68,6 +66,24 @@ def start(
     return manifest
 
 
+def refuse_other_settings(
+    folder: Path,
+    found: VectorSettings,
+    asked: VectorSettings,
+    unknown: dict[str, Any] | None = None,
+) -> None:
+    """Raise `OutputExistsError` with the difference; what is still ``unknown`` does not count."""
+    old, new = asdict(found), asdict(asked)
+    for name, value in (unknown or {}).items():
+        if new[name] == value:
+            del new[name]
+    if shown := differences(old, new):
+        raise OutputExistsError(
+            f"{folder} was encoded with other settings ({shown}); "
+            "choose another --output, or pass --overwrite"
+        )
+
+
 def _clear(folder: Path, overwrite: bool, part: Part) -> None:
     """Make room, but never remove what is not vectors of ours."""
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
@@ -75,6 +91,9 @@ def _clear(folder: Path, overwrite: bool, part: Part) -> None:
         message = f"{folder} holds {strange[0]}, which is not of our making"
         raise OutputExistsError(f"{message}; choose another --output")
     names = [name for name in names if part.has(shard_number(name))]
+    if names and not overwrite and part == WHOLE and parts_of(folder):
+        message = f"{folder} holds parts of an encoding; complete them and join them with --merge"
+        raise OutputExistsError(f"{message}, or pass --overwrite")
     if names and not overwrite:
         message = f"{folder} exists already and has no manifest of ours"
         raise OutputExistsError(f"{message}; choose another --output, or pass --overwrite")
@@ -83,6 +102,8 @@ def _clear(folder: Path, overwrite: bool, part: Part) -> None:
     remove(beside(folder, part.manifest))
     if part == WHOLE:
         remove_components(folder)
+        for other in parts_of(folder):
+            remove(beside(folder, other.manifest))
 
 
 def intact(folder: Path, shard: Shard, digest: str, overwrite: bool, components: bool) -> bool:

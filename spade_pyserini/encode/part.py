@@ -15,9 +15,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from spade_pyserini.errors import ArtifactError, UsageError
-from spade_pyserini.files import location, lock, remove
-from spade_pyserini.vectors import MANIFEST, Shard, VectorManifest, shard_name, verify
+from spade_pyserini.errors import ArtifactError, OutputExistsError, UsageError
+from spade_pyserini.files import beside, location, lock, read_lines, remove, write_lines
+from spade_pyserini.vectors import (
+    MANIFEST,
+    Shard,
+    VectorManifest,
+    manifest_path,
+    shard_name,
+    verify,
+)
 
 
 class Part(NamedTuple):
@@ -49,9 +56,18 @@ class Part(NamedTuple):
     def has(self, shard: int) -> bool:
         return shard % self.of == self.number
 
+    def errors_path(self, folder: Path) -> Path:
+        """Where bad documents are listed."""
+        name = "errors.txt"
+        return beside(folder, name if self == WHOLE else f"part-{self.number}-of-{self.of}.{name}")
+
     def locked(self, folder: Path) -> Path:
         """What is locked while it is written."""
-        return folder if self == WHOLE else folder.with_name(f"{folder.name}.part-{self.number}")
+        return folder if self == WHOLE else beside(folder, f"part-{self.number}")
+
+    def documents(self, total: int | None) -> int | None:
+        """How many of a corpus's documents are its own, about."""
+        return None if total is None else -(-total // self.of)
 
 
 WHOLE = Part()
@@ -61,9 +77,9 @@ def merge_parts(output: str | Path) -> VectorManifest:
     """Join the manifests of all parts of a folder into one, after checking every file."""
     folder = location(output)
     with lock(folder):
-        parts = _parts(folder)
+        parts = parts_of(folder)
         if not parts:
-            if (folder.with_name(f"{folder.name}.{MANIFEST}")).exists():
+            if manifest_path(folder).exists():
                 return verify(folder)
             raise ArtifactError(f"{folder} has no parts to merge; encode with --shard-id first")
         manifests = {part: VectorManifest.load(folder, part.manifest) for part in parts}
@@ -72,20 +88,35 @@ def merge_parts(output: str | Path) -> VectorManifest:
         shards = [shard for manifest in manifests.values() for shard in manifest.shards]
         shards.sort(key=lambda shard: shard.number)
         _check_numbers(folder, shards, first.settings.shard_size)
-        replace(first, shards=shards, complete=True).save(folder)
-        try:
-            whole = verify(folder)
-        except ArtifactError:
-            remove(folder.with_name(f"{folder.name}.{MANIFEST}"))
-            raise
+        whole = replace(first, shards=shards, complete=True)
+        verify(folder, whole)
+        if manifest_path(folder).exists() and VectorManifest.load(folder) != whole:
+            message = f"{folder} is the whole of another encoding already; remove the files"
+            raise OutputExistsError(f"{message} {folder.name}.part-* beside it, if it is to stay")
+        _merge_errors(folder, parts)
+        whole.save(folder)
         for part in parts:
-            remove(folder.with_name(f"{folder.name}.{part.manifest}"))
+            remove(beside(folder, part.manifest))
+            remove(part.errors_path(folder))
     return whole
 
 
-def _parts(folder: Path) -> list[Part]:
-    pattern = re.compile(rf"{re.escape(folder.name)}\.part-(\d+)-of-(\d+)\.{re.escape(MANIFEST)}")
-    names = sorted(path.name for path in folder.parent.iterdir())
+def _merge_errors(folder: Path, parts: list[Part]) -> None:
+    """All parts read the corpus from its start: many have met the same bad documents."""
+    paths = [path for part in parts if (path := part.errors_path(folder)).exists()]
+    errors = sorted({line for path in paths for _, line in read_lines(path)})
+    if errors:
+        write_lines(WHOLE.errors_path(folder), errors)
+
+
+def parts_of(folder: Path) -> list[Part]:
+    """The parts that were begun, by their manifests."""
+    near = manifest_path(folder)
+    whole = near.name.removesuffix(MANIFEST)
+    pattern = re.compile(rf"{re.escape(whole)}part-(\d+)-of-(\d+)\.{re.escape(MANIFEST)}")
+    if not near.parent.is_dir():
+        return []
+    names = sorted(path.name for path in near.parent.iterdir())
     found = (pattern.fullmatch(name) for name in names)
     return sorted(Part(int(match[1]), int(match[2])) for match in found if match)
 
@@ -94,7 +125,8 @@ def _check(folder: Path, manifests: dict[Part, VectorManifest], first: VectorMan
     numbers = {part.of for part in manifests}
     if len(numbers) > 1:
         shown = " and ".join(map(str, sorted(numbers)))
-        raise ArtifactError(f"{folder}: its parts are of {shown}; encode with one --shard-num")
+        message = f"{folder}: its parts are of {shown}; remove the manifests of one kind"
+        raise ArtifactError(f"{message}, {folder.name}.part-*-of-{max(numbers)}.{MANIFEST} say")
     (number,) = numbers
     if missing := sorted(set(range(number)) - {part.number for part in manifests}):
         raise ArtifactError(f"{folder}: --shard-id {missing[0]} of {number} is missing; encode it")

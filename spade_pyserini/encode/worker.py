@@ -44,12 +44,12 @@ class Job:
 class Result(NamedTuple):
     """A finished shard, made now (``fresh``) or found as an earlier run left it.
 
-    components: the checksum of its components, if they were written. errors: the bad documents
-    that were met on the way to its end, from the start of the corpus.
+    shard: None after the end of the corpus. components: the checksum of its components, if they
+    were written. errors: the bad documents that were met on the way to its end, from the start of
+    the corpus.
     """
 
-    number: int
-    shard: Shard
+    shard: Shard | None
     fresh: bool
     components: str | None
     errors: list[str]
@@ -64,7 +64,7 @@ class Worker:
         self.encoder = ShardEncoder(job.model, job.settings, job.components)
 
     def run(self, numbers: Iterable[int]) -> Iterator[Result]:
-        """The shards of these numbers, up to the first one that the corpus is too short for.
+        """The shards of these numbers; the last result, without a shard, is for the end.
 
         Where something fails, the shard that is being written comes out before the error does.
         """
@@ -78,7 +78,7 @@ class Worker:
                         encoded = self.encoder.encode(read.found, progress)
                         unwritten.append(writing.submit(self._finish, encoded, read.errors))
                     else:
-                        kept = Result(read.found.number, read.found, False, None, read.errors)
+                        kept = Result(read.found, False, None, read.errors)
                         unwritten.append(writing.submit(lambda result: result, kept))
                     if len(unwritten) > 1:
                         yield unwritten.popleft().result()
@@ -88,6 +88,7 @@ class Worker:
                 raise
             while unwritten:
                 yield unwritten.popleft().result()
+            yield Result(None, False, None, read.errors)
 
     def _watched(self, documents: int, nearly: Callable[[], None]) -> Callable[[int, int], None]:
         """Tells of progress, and calls ``nearly`` when most of these documents are encoded."""
@@ -116,7 +117,7 @@ class Worker:
 
     def _finish(self, encoded: Encoded, errors: list[str]) -> Result:
         shard, components = self.encoder.finish(self.job.folder, encoded)
-        return Result(shard.number, shard, True, components, errors)
+        return Result(shard, True, components, errors)
 
 
 class Read(NamedTuple):
