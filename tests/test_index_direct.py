@@ -17,16 +17,16 @@ from pathlib import Path
 
 import pytest
 
-from spade_pyserini import ImpactSearcher, build_impact_index, read_vectors
+from spade_pyserini import ImpactSearcher, build_impact_index, java, read_vectors
 from spade_pyserini.errors import JavaError, OutputExistsError, UsageError
-from spade_pyserini.index import direct
+from spade_pyserini.index import delete_documents, direct
 from spade_pyserini.index.direct import write_index
 from spade_pyserini.index.manifest import lucene_counts
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.index.reorder import document_order
 from spade_pyserini.jar import DIGEST, JAR, is_current, sources_digest
 from spade_pyserini.records import ImpactVector, Topic
-from tests.commands import Commands
+from tests.commands import Commands, child
 
 QUERIES = ["cat", "the old dog", "fish and bird and fish", "zebra", "", "the the cat"]
 
@@ -73,6 +73,22 @@ def test_many_segments_hold_the_same(
         if threads == 1:
             assert postings.documents() == list(wanted)  # in the order of the files
     assert dict(zip(wanted, found, strict=True)) == wanted
+
+
+def test_all_vectors_come_in_batches(
+    tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By number and not by id, so that an export looks at each document once."""
+    monkeypatch.setattr(direct, "BUFFER_MEGABYTES", 0.0005)
+    build_impact_index(tiny_vectors, tmp_path / "x", threads=2)
+    delete_documents(tmp_path / "x", ["d0", "d11", "d29"])
+    wanted = {one.docid: one for one in read_vectors(tiny_vectors)}
+    with Postings(tmp_path / "x") as postings:
+        docids = postings.documents()
+        assert len(docids) == 27
+        monkeypatch.setattr(Postings, "vectors", None)
+        for batch in (1, 4, 27, 1000):
+            assert list(postings.all_vectors(batch)) == [wanted[docid] for docid in docids]
 
 
 @pytest.mark.parametrize("k", [1, 3, 30])
@@ -188,6 +204,36 @@ def test_ids_that_are_there_twice(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text(2 * line)
     with pytest.raises(JavaError, match="the term or id x is there twice"):
         write_index([tmp_path / "docs.jsonl"], tmp_path / "x", threads=1, total=2)
+
+
+def test_the_first_failure_is_told(tmp_path: Path) -> None:
+    """Not one that followed from it, or being stopped afterwards."""
+    (tmp_path / "docs.jsonl").write_text('{"id": "x"}\n')
+    names = java.java_class("java.util.ArrayList")()
+    names.add(str(tmp_path / "docs.jsonl"))
+    indexer = java.our_class("ImpactIndexer").start(names, str(tmp_path / "x"), True, 1, 1.0, 0)
+    while not indexer.done():
+        time.sleep(0.01)
+    indexer.stop()
+    assert "docs.jsonl:1" in indexer.failure()
+
+
+def test_a_failure_without_a_message(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl.gz").touch()
+    with pytest.raises(JavaError, match=r"docs\.jsonl\.gz: java\.io\.EOFException"):
+        write_index([tmp_path / "docs.jsonl.gz"], tmp_path / "x", threads=1, total=1)
+
+
+def test_a_small_heap_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "v").mkdir()
+    with (tmp_path / "v" / "a.jsonl").open("w") as stream:
+        for number in range(20_000):
+            vector = {f"t{(number * 31 + step) % 5000}": 1 + step % 200 for step in range(100)}
+            stream.write(json.dumps({"id": str(number), "vector": vector}) + "\n")
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx20m")
+    flags = ("--foreign", "--input", tmp_path / "v", "--output", tmp_path / "x")
+    done = child("spade_pyserini.index", *flags)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_truncated_file_is_an_error(tiny_vectors: Path, tmp_path: Path) -> None:

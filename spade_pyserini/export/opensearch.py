@@ -13,12 +13,14 @@ from __future__ import annotations
 import glob
 import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import UsageError
 from spade_pyserini.files import atomic_write, refuse_existing, write_json
 from spade_pyserini.index.postings import Postings
+from spade_pyserini.records import ImpactVector
 from spade_pyserini.wordpiece import WordPieces
 
 KINDS = ("rank_features", "sparse_vector")
@@ -26,7 +28,6 @@ FIELD = "impacts"
 FULL_STOP = "[full-stop]"
 EXACT = 511  # the largest whole number that rank_features keeps exactly
 BULK = 5000  # documents of a bulk file
-BATCH = 1000  # documents that are taken together from Lucene
 
 
 def write_bulk(
@@ -48,23 +49,21 @@ def write_bulk(
         for path in old:  # there may be fewer now
             path.unlink()
         write_json(written[0], {"mappings": {"properties": {FIELD: {"type": kind}}}})
-        docids = postings.documents()
-        for number, start in enumerate(range(0, len(docids), BULK)):
-            path = base.with_name(f"{base.name}.bulk-{number:04d}.ndjson")
+        found = postings.all_vectors()
+        while part := list(islice(found, BULK)):
+            path = base.with_name(f"{base.name}.bulk-{len(written) - 1:04d}.ndjson")
             with atomic_write(path) as stream:
-                for line in _lines(postings, docids[start : start + BULK]):
+                for line in _lines(part):
                     stream.write(line.encode() + b"\n")
             written.append(path)
     return written
 
 
-def _lines(postings: Postings, docids: list[str]) -> Iterator[str]:
-    for start in range(0, len(docids), BATCH):
-        part = docids[start : start + BATCH]
-        for docid, impacts in zip(part, postings.vectors(part), strict=True):
-            named = {feature(term): impact for term, impact in (impacts or {}).items()}
-            yield json.dumps({"index": {"_id": docid}})
-            yield json.dumps({FIELD: named}, ensure_ascii=False)
+def _lines(vectors: list[ImpactVector]) -> Iterator[str]:
+    for docid, impacts in vectors:
+        named = {feature(term): impact for term, impact in impacts.items()}
+        yield json.dumps({"index": {"_id": docid}})
+        yield json.dumps({FIELD: named}, ensure_ascii=False)
 
 
 def query(wordpieces: WordPieces, text: str, k: int = 10, kind: str = KINDS[0]) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from spade_pyserini.records import Hit, Ranking, Topic
 from spade_pyserini.wordpiece import WordPieces
 
 ALGORITHMS = ("maxscore", "block_max_wand", "block_max_maxscore", "wand")
-BATCH = 1000  # documents that are taken together from Lucene
 PISA_FILE = re.compile(r"(fwd|inv|quantized)\.[\w.]+|pt_meta\.json")
 
 
@@ -37,9 +36,9 @@ def write_pisa(index: str | Path, output: str | Path, *, overwrite: bool = False
         remove(unfinished)
         try:
             with Postings(source) as postings, _silence():
-                docids = postings.documents()
                 indexer = pisa.PisaIndex(str(unfinished), stemmer="none").toks_indexer(scale=1.0)
-                indexer.index(_documents(postings, docids))
+                indexer.index({"docno": one, "toks": x} for one, x in postings.all_vectors())
+                documents = len(postings.documents())
             wordpieces.save(tokenizer_path(unfinished))
             with _silence():  # PISA packs the postings and finds their bounds at the first search
                 PisaSearcher(unfinished).search(" ".join(wordpieces.terms[-1:]))
@@ -49,14 +48,7 @@ def write_pisa(index: str | Path, output: str | Path, *, overwrite: bool = False
         finally:
             remove(unfinished)
             remove(tokenizer_path(unfinished))
-    return len(docids)
-
-
-def _documents(postings: Postings, docids: list[str]) -> Iterator[dict[str, Any]]:
-    for start in range(0, len(docids), BATCH):
-        part = docids[start : start + BATCH]
-        for docid, impacts in zip(part, postings.vectors(part), strict=True):
-            yield {"docno": docid, "toks": impacts}
+    return documents
 
 
 class PisaSearcher:

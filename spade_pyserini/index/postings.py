@@ -9,6 +9,9 @@ from typing import NamedTuple
 from spade_pyserini import java
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.index.manifest import cannot_open
+from spade_pyserini.records import ImpactVector
+
+BATCH = 1000  # documents that are taken together from Lucene
 
 
 class TermFigures(NamedTuple):
@@ -51,6 +54,14 @@ class Postings:
             asked.add(docid)
         found = self._postings.vectors(asked)
         return [None if lines is None else read_impacts(lines) for lines in found]
+
+    def all_vectors(self, batch: int = BATCH) -> Iterator[ImpactVector]:
+        """Every document's vector, in the order of the index, so many in one pass."""
+        docids = self.documents()
+        for start in range(0, len(docids), batch):
+            part = docids[start : start + batch]
+            found = self._postings.vectors(start, start + len(part))
+            yield from map(ImpactVector, part, map(read_impacts, found))
 
     def documents(self) -> list[str]:
         """The ids of all documents, in the order of the index."""

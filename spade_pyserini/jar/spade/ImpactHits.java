@@ -26,7 +26,6 @@ import org.apache.lucene.search.TermQuery;
 import org.apache.lucene.search.TopScoreDocCollector;
 import org.apache.lucene.store.Directory;
 import org.apache.lucene.store.FSDirectory;
-import org.apache.lucene.util.Bits;
 import org.apache.lucene.util.BytesRef;
 
 /**
@@ -48,6 +47,9 @@ public final class ImpactHits implements AutoCloseable {
     searcher = new IndexSearcher(reader);
     searcher.setSimilarity(new ImpactSimilarity());
     searcher.setQueryCache(null);
+    for (LeafReaderContext leaf : reader.leaves()) {
+      ImpactPostings.names(leaf.reader()); // or it throws
+    }
   }
 
   /** Documents that were not deleted. */
@@ -132,12 +134,7 @@ public final class ImpactHits implements AutoCloseable {
    */
   public String impacts(String terms, String id) throws IOException {
     for (LeafReaderContext leaf : reader.leaves()) {
-      PostingsEnum named = leaf.reader().postings(new Term("id", id), PostingsEnum.NONE);
-      Bits live = leaf.reader().getLiveDocs();
-      int document = named == null ? DocIdSetIterator.NO_MORE_DOCS : named.nextDoc();
-      while (document != DocIdSetIterator.NO_MORE_DOCS && live != null && !live.get(document)) {
-        document = named.nextDoc();
-      }
+      int document = ImpactPostings.find(leaf.reader(), id);
       if (document == DocIdSetIterator.NO_MORE_DOCS) {
         continue;
       }
@@ -181,10 +178,9 @@ public final class ImpactHits implements AutoCloseable {
         LeafReaderContext leaf = leaves.get(ReaderUtil.subIndex(document, leaves));
         base = leaf.docBase;
         end = base + leaf.reader().maxDoc();
-        values = leaf.reader().getBinaryDocValues("id");
+        values = ImpactPostings.names(leaf.reader());
       }
-      values.advanceExact(document - base);
-      ids[(int) one] = BytesRef.deepCopyOf(values.binaryValue());
+      ids[(int) one] = BytesRef.deepCopyOf(ImpactPostings.name(values, document - base));
     }
     return ids;
   }

@@ -62,7 +62,8 @@ public final class ImpactIndexer {
       List<String> files, String index, boolean create, int threads, double megabytes, int segments)
       throws IOException {
     IndexWriter writer = writer(index, create, threads);
-    long limit = (long) (megabytes * 1e6 / threads);
+    double memory = Math.min(megabytes * 1e6, Runtime.getRuntime().maxMemory() / 4.0);
+    long limit = (long) (memory / threads);
     ImpactIndexer indexer = new ImpactIndexer(writer, new ArrayList<>(files), !create, limit);
     Thread all = new Thread(() -> indexer.run(threads, segments), "impact-indexer");
     all.setDaemon(true);
@@ -107,15 +108,23 @@ public final class ImpactIndexer {
 
   /** Give up; what was not committed is gone. */
   public void stop() throws InterruptedException {
-    failure = new IOException("stopped");
+    fail(new IOException("stopped"));
     while (!done) {
       Thread.sleep(10);
     }
   }
 
-  /** What went wrong, or null. */
+  /** What went wrong first, or null. */
   public String failure() {
-    return failure == null ? null : String.valueOf(failure.getMessage());
+    return failure == null ? null : told(failure);
+  }
+
+  private synchronized void fail(Throwable error) {
+    failure = failure == null ? error : failure;
+  }
+
+  private static String told(Throwable error) {
+    return error.getMessage() == null ? error.toString() : error.getMessage();
   }
 
   private void run(int threads, int segments) {
@@ -137,7 +146,7 @@ public final class ImpactIndexer {
         writer.commit();
       }
     } catch (Throwable error) {
-      failure = error;
+      fail(error);
     } finally {
       close();
       done = true;
@@ -153,7 +162,7 @@ public final class ImpactIndexer {
       }
       writer.getDirectory().close();
     } catch (Throwable error) {
-      failure = failure == null ? error : failure;
+      fail(error);
     }
   }
 
@@ -168,7 +177,7 @@ public final class ImpactIndexer {
         write(batch);
       }
     } catch (Throwable error) {
-      failure = error;
+      fail(error);
     }
   }
 
@@ -205,7 +214,7 @@ public final class ImpactIndexer {
       return true;
     } catch (IOException | RuntimeException error) {
       int line = json.currentLocation().getLineNr();
-      throw new IOException(file + ":" + line + ": " + error.getMessage(), error);
+      throw new IOException(file + ":" + line + ": " + told(error), error);
     }
   }
 
@@ -222,7 +231,12 @@ public final class ImpactIndexer {
 
   private static InputStream open(String file) throws IOException {
     InputStream bytes = Files.newInputStream(Path.of(file));
-    return file.endsWith(".gz") ? new GZIPInputStream(bytes, BUFFER) : bytes;
+    try {
+      return file.endsWith(".gz") ? new GZIPInputStream(bytes, BUFFER) : bytes;
+    } catch (IOException error) {
+      bytes.close();
+      throw new IOException(file + ": " + told(error), error);
+    }
   }
 
   /** One document that is filled again and again. */

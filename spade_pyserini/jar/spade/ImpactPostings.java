@@ -18,11 +18,13 @@ import org.apache.lucene.index.LeafReader;
 import org.apache.lucene.index.LeafReaderContext;
 import org.apache.lucene.index.MultiTerms;
 import org.apache.lucene.index.PostingsEnum;
+import org.apache.lucene.index.Term;
 import org.apache.lucene.index.Terms;
 import org.apache.lucene.index.TermsEnum;
 import org.apache.lucene.search.DocIdSetIterator;
 import org.apache.lucene.store.Directory;
 import org.apache.lucene.store.FSDirectory;
+import org.apache.lucene.store.NoLockFactory;
 import org.apache.lucene.util.Bits;
 import org.apache.lucene.util.BytesRef;
 
@@ -31,25 +33,33 @@ public final class ImpactPostings implements AutoCloseable {
   private final Directory directory;
   private final DirectoryReader reader;
   private final int[] numbers; // of documents, without those that were deleted: -1
+  private final int[] documents; // of numbers
 
   public ImpactPostings(String index) throws IOException {
     directory = FSDirectory.open(Path.of(index));
     reader = DirectoryReader.open(directory);
     numbers = new int[reader.maxDoc()];
+    documents = new int[reader.numDocs()];
     int next = 0;
     for (LeafReaderContext leaf : reader.leaves()) {
       Bits live = leaf.reader().getLiveDocs();
       for (int document = 0; document < leaf.reader().maxDoc(); document++) {
         boolean there = live == null || live.get(document);
-        numbers[leaf.docBase + document] = there ? next++ : -1;
+        numbers[leaf.docBase + document] = there ? next : -1;
+        if (there) {
+          documents[next++] = leaf.docBase + document;
+        }
       }
     }
   }
 
-  /** Lucene's own check of all files of an index: null if it is clean, else what is wrong. */
+  /**
+   * Lucene's own check of all files of an index: null if it is clean, else what is wrong. It only
+   * reads, so it needs no lock.
+   */
   public static String check(String index) throws IOException {
     ByteArrayOutputStream told = new ByteArrayOutputStream();
-    try (Directory directory = FSDirectory.open(Path.of(index));
+    try (Directory directory = FSDirectory.open(Path.of(index), NoLockFactory.INSTANCE);
         CheckIndex check = new CheckIndex(directory)) {
       check.setInfoStream(new PrintStream(told, true, StandardCharsets.UTF_8));
       if (check.checkIndex().clean) {
@@ -70,56 +80,86 @@ public final class ImpactPostings implements AutoCloseable {
    * document that is not there.
    */
   public String[] vectors(List<String> ids) throws IOException {
-    Map<BytesRef, Integer> wanted = new HashMap<>();
-    for (String id : ids) {
-      wanted.putIfAbsent(new BytesRef(id), wanted.size());
-    }
-    StringBuilder[] lines = new StringBuilder[wanted.size()];
+    Map<String, StringBuilder> lines = new HashMap<>();
     for (LeafReaderContext leaf : reader.leaves()) {
       TreeMap<Integer, StringBuilder> here = new TreeMap<>();
-      Bits live = leaf.reader().getLiveDocs();
-      BinaryDocValues names = leaf.reader().getBinaryDocValues("id");
-      for (int doc = 0; names != null && doc < leaf.reader().maxDoc(); doc++) {
-        if ((live == null || live.get(doc)) && names.advanceExact(doc)) {
-          Integer place = wanted.get(names.binaryValue());
-          if (place != null) {
-            lines[place] = new StringBuilder();
-            here.put(doc, lines[place]);
-          }
+      for (String id : ids) {
+        int document = find(leaf.reader(), id);
+        if (document != DocIdSetIterator.NO_MORE_DOCS) {
+          lines.put(id, new StringBuilder());
+          here.put(document, lines.get(id));
         }
       }
-      if (!here.isEmpty()) {
-        read(leaf.reader(), here);
+      read(leaf.reader(), here);
+    }
+    return ids.stream().map(lines::get).map(x -> x == null ? null : x.toString())
+        .toArray(String[]::new);
+  }
+
+  /** The vectors of the documents from one number to before another; numbers as in {@link #ids}. */
+  public String[] vectors(int from, int to) throws IOException {
+    StringBuilder[] lines = new StringBuilder[to - from];
+    Arrays.setAll(lines, place -> new StringBuilder());
+    for (LeafReaderContext leaf : reader.leaves()) {
+      TreeMap<Integer, StringBuilder> here = new TreeMap<>();
+      for (int number = from; number < to; number++) {
+        int document = documents[number] - leaf.docBase;
+        if (0 <= document && document < leaf.reader().maxDoc()) {
+          here.put(document, lines[number - from]);
+        }
       }
+      read(leaf.reader(), here);
     }
-    String[] found = new String[ids.size()];
-    for (int place = 0; place < found.length; place++) {
-      StringBuilder vector = lines[wanted.get(new BytesRef(ids.get(place)))];
-      found[place] = vector == null ? null : vector.toString();
+    return Arrays.stream(lines).map(StringBuilder::toString).toArray(String[]::new);
+  }
+
+  /** The document of an id that was not deleted, or NO_MORE_DOCS. */
+  static int find(LeafReader leaf, String id) throws IOException {
+    PostingsEnum named = leaf.postings(new Term("id", id), PostingsEnum.NONE);
+    Bits live = leaf.getLiveDocs();
+    int document = named == null ? DocIdSetIterator.NO_MORE_DOCS : named.nextDoc();
+    while (document != DocIdSetIterator.NO_MORE_DOCS && live != null && !live.get(document)) {
+      document = named.nextDoc();
     }
-    return found;
+    return document;
+  }
+
+  /** The ids of a segment's documents. */
+  static BinaryDocValues names(LeafReader leaf) throws IOException {
+    BinaryDocValues names = leaf.getBinaryDocValues("id");
+    if (names == null) {
+      throw new IOException("its documents have no binary doc value `id`, as Anserini gives them");
+    }
+    return names;
+  }
+
+  static BytesRef name(BinaryDocValues names, int document) throws IOException {
+    if (!names.advanceExact(document)) {
+      throw new IOException("document number " + document + " of a segment has no `id`");
+    }
+    return names.binaryValue();
   }
 
   private static void read(LeafReader leaf, TreeMap<Integer, StringBuilder> wanted)
       throws IOException {
     Terms terms = leaf.terms("contents");
-    if (terms == null) {
+    if (terms == null || wanted.isEmpty()) {
       return;
     }
-    int[] documents = wanted.keySet().stream().mapToInt(Integer::intValue).toArray();
+    int[] sorted = wanted.keySet().stream().mapToInt(Integer::intValue).toArray();
     TermsEnum all = terms.iterator();
     PostingsEnum postings = null;
     while (all.next() != null) {
       postings = all.postings(postings, PostingsEnum.FREQS);
-      int at = postings.nextDoc();
-      for (int next = 0; next < documents.length && at != DocIdSetIterator.NO_MORE_DOCS; next++) {
-        if (at < documents[next]) {
-          at = postings.advance(documents[next]);
-        }
-        if (at == documents[next]) {
+      int next = 0;
+      while (next < sorted.length) {
+        int at = postings.advance(sorted[next]);
+        int place = Arrays.binarySearch(sorted, next, sorted.length, at);
+        if (place >= 0) {
           StringBuilder line = wanted.get(at);
           line.append(all.term().utf8ToString()).append(' ').append(postings.freq()).append('\n');
         }
+        next = place < 0 ? -place - 1 : place + 1; // the first that is beyond
       }
     }
   }
@@ -157,10 +197,10 @@ public final class ImpactPostings implements AutoCloseable {
   public String ids() throws IOException {
     StringBuilder lines = new StringBuilder();
     for (LeafReaderContext leaf : reader.leaves()) {
-      BinaryDocValues names = leaf.reader().getBinaryDocValues("id");
+      BinaryDocValues names = names(leaf.reader());
       for (int document = 0; document < leaf.reader().maxDoc(); document++) {
-        if (numbers[leaf.docBase + document] >= 0 && names.advanceExact(document)) {
-          lines.append(names.binaryValue().utf8ToString()).append('\n');
+        if (numbers[leaf.docBase + document] >= 0) {
+          lines.append(name(names, document).utf8ToString()).append('\n');
         }
       }
     }
@@ -230,7 +270,11 @@ public final class ImpactPostings implements AutoCloseable {
           lengths[document]++;
           documents++;
           sum += found.freq();
-          counted[Math.min(found.freq(), counted.length - 1)]++;
+          if (found.freq() < counted.length) {
+            counted[found.freq()]++;
+          } else {
+            impacts.merge(found.freq(), 1L, Long::sum);
+          }
         }
       }
       if (documents > 0) {
