@@ -15,6 +15,7 @@ from spade_pyserini import (
     SpadeModel,
     build_impact_index,
     encode_corpus,
+    java,
     open_corpus,
     read_vectors,
 )
@@ -64,6 +65,34 @@ def test_other_vectors_are_told(
         verify_index(tiny_index, tmp_path / "other")
     assert run("index", "--verify", "--output", tiny_index).code == 0
     assert run("index", "--verify").code == 2
+
+
+def test_a_lock_that_is_held_is_no_damage(tiny_index: Path, tmp_path: Path) -> None:
+    index = copy_artifact(tiny_index, tmp_path)
+    directory = java.java_class("org.apache.lucene.store.FSDirectory").open(
+        java.java_class("java.nio.file.Paths").get(str(index))
+    )
+    held = directory.obtainLock("write.lock")
+    try:
+        assert verify_index(index).documents == 30
+    finally:
+        held.close()
+
+
+def test_an_index_of_another_tools_making_is_checked(
+    tiny_index: Path, tiny_vectors: Path, tmp_path: Path, run: Commands
+) -> None:
+    index = copy_artifact(tiny_index, tmp_path)
+    (tmp_path / "tiny.manifest.json").unlink()
+    assert run("index", "--verify", "--output", index).code == 0
+    assert run("index", "--verify", "--output", index, "--input", tiny_vectors).code == 0
+    path = next(index.glob("*.doc"))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+    told = run("index", "--verify", "--output", index)
+    assert told.code == 1 and "damaged, Lucene's CheckIndex says" in told.err
+    assert run("index", "--verify", "--output", tmp_path / "nowhere").code == 1
 
 
 def test_a_half_written_index(tiny_index: Path, tmp_path: Path) -> None:
@@ -143,6 +172,9 @@ def test_documents_are_added_and_replaced(
         build_impact_index(tiny_vectors, index)
     assert run("index", "--input", more, "--add", "--output", index).code == 0
     assert run("index", "--input", more, "--add").code == 2
+    assert run("index", "--verify", "--input", more, "--output", index).code == 0
+    told = run("index", "--verify", "--input", tiny_vectors, "--output", index)
+    assert told.code == 1 and "was changed since" in told.err
 
 
 def test_documents_are_deleted(
@@ -260,6 +292,19 @@ def test_foreign_vectors_are_indexed_and_searched(
     assert index_stats(tmp_path / "x")["postings"] == 2
     assert run("search", "--index", tmp_path / "x", "--query", "cat").code == 1
     assert run("index", "--input", source, "--tokenizer", tokenizer).code == 2
+
+
+def test_foreign_vectors_are_compared_with_their_index(tmp_path: Path, run: Commands) -> None:
+    source = write_foreign(tmp_path / "v", GOOD)
+    build_foreign_index(source, tmp_path / "x")
+    flags = ("--verify", "--output", tmp_path / "x", "--input", source)
+    assert run("index", *flags).code == 0
+    write_foreign(source, {**GOOD, "vector": {"cat": 4}})
+    told = run("index", *flags)
+    assert told.code == 1 and "was not built from" in told.err
+    (tmp_path / "x.manifest.json").unlink()
+    told = run("index", *flags)
+    assert told.code == 1 and "the document 'a' is not as its vector" in told.err
 
 
 def test_without_their_tokenizer_a_search_asks_for_it(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +21,8 @@ from spade_pyserini.wordpiece import WordPieces, find_tokenizer
 
 FORMAT = "spade_pyserini.index/2"
 FIELD = "contents"
+# What Lucene says of an index of another version: its format, or a codec that is not there.
+OTHER_VERSION = re.compile(r"IndexFormatToo|Could not load codec|SPI class of type")
 BEFORE = "before"  # beside an index: as it was, until a change of it is whole
 
 
@@ -174,5 +177,12 @@ def lucene_counts(folder: Path) -> LuceneCounts:
 
 def cannot_open(folder: Path, error: Exception) -> str:
     """What to tell when Lucene refuses an index."""
-    reason = str(error).splitlines()[0][:200]
-    return f"{folder}: Lucene cannot open this index; build it again with --overwrite ({reason})"
+    cure, reason = "build it again with --overwrite", java_reason(error)
+    if OTHER_VERSION.search(str(error)):
+        return f"{folder}: written by another version of Lucene, which this one cannot read; {cure}"
+    return f"{folder}: Lucene cannot open this index; {cure} ({reason})"
+
+
+def java_reason(error: Exception) -> str:
+    """What an exception of Java's says, in one line."""
+    return str(error).splitlines()[0][:200]

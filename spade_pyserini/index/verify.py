@@ -7,12 +7,22 @@ that Lucene keeps find it.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 from spade_pyserini import java, vectors
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.files import sha256
-from spade_pyserini.index.manifest import IndexManifest, LuceneCounts, lucene_counts
+from spade_pyserini.index.foreign import check_foreign
+from spade_pyserini.index.manifest import (
+    OTHER_VERSION,
+    IndexManifest,
+    LuceneCounts,
+    cannot_open,
+    foreign_manifest,
+    java_reason,
+    lucene_counts,
+)
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.records import ImpactVector
 
@@ -25,16 +35,18 @@ def verify_index(
 ) -> IndexManifest:
     """Raise `ArtifactError` unless the index is whole; returns its manifest.
 
-    With ``source``, the folder of the vectors that it was built from, ``sample`` documents are
-    compared term by term.
+    With ``source``, the folder of the vectors that it was built from or that were added last,
+    ``sample`` documents are compared term by term. An index of another tool's making has no
+    manifest: Lucene's own check is all there is, and the vectors that are given.
     """
     folder = Path(index)
-    manifest = IndexManifest.load(folder)
+    if not folder.is_dir():
+        return IndexManifest.load(folder)  # which says why there is none
     check_files(folder)
+    manifest = foreign_manifest(folder)
     check_counts(folder, manifest)
     if source is not None:
-        _check_source(manifest, folder, Path(source))
-        compared = _compare_sample(folder, Path(source), sample)
+        compared = _compare_sample(folder, manifest, Path(source), sample)
         logger.info("%s: %d documents are as their vectors in %s", folder, compared, source)
     logger.info("%s: whole, %d documents", folder, manifest.documents)
     return manifest
@@ -46,7 +58,10 @@ def check_files(folder: Path) -> None:
     try:
         reason = checker.check(str(folder))
     except Exception as error:  # jnius.JavaException, which is only there once the JVM is
-        reason = str(error).splitlines()[0]
+        message = f"{folder}: Lucene could not check this index ({java_reason(error)})"
+        raise ArtifactError(f"{message}; see that its files can be read") from None
+    if reason is not None and OTHER_VERSION.search(reason):
+        raise ArtifactError(cannot_open(folder, Exception(reason)))
     if reason is not None:
         message = f"{folder}: damaged, Lucene's CheckIndex says: {reason[:200]}"
         raise ArtifactError(f"{message}; build it again with --overwrite")
@@ -65,21 +80,28 @@ def check_counts(folder: Path, manifest: IndexManifest) -> LuceneCounts:
     return counts
 
 
-def _check_source(manifest: IndexManifest, folder: Path, source: Path) -> None:
+def _read_source(source: Path) -> tuple[str, int, Iterator[ImpactVector]]:
+    """The digest of vectors as an index knows it, their number, and themselves."""
+    if vectors.manifest_path(source).is_file():
+        documents = vectors.VectorManifest.load(source).documents
+        return sha256(vectors.manifest_path(source)), documents, vectors.read_vectors(source)
+    found = check_foreign(source)
+    read = (vector for file in found.files for vector in vectors.read_shard(file))
+    return found.digest, found.documents, read
+
+
+def _compare_sample(folder: Path, manifest: IndexManifest, source: Path, sample: int) -> int:
+    """Every n-th document, evenly over the vectors; returns how many."""
     if manifest.kind != "impact":
         raise ArtifactError(f"{folder} is a {manifest.kind} index, it has no vectors")
-    if sha256(vectors.manifest_path(source)) != manifest.source_sha256 or manifest.updates:
+    digest, documents, read = _read_source(source)
+    if manifest.updates and manifest.updates[-1] != f"add {digest}":
+        message = f"{folder} was changed since, and not by adding {source} as it is now"
+        raise ArtifactError(f"{message}; name the vectors that were added last, or none")
+    if not manifest.updates and manifest.source_sha256 not in ("", digest):
         raise ArtifactError(f"{folder} was not built from {source} as it is now")
-
-
-def _compare_sample(folder: Path, source: Path, sample: int) -> int:
-    """Every n-th document, evenly over the vectors; returns how many."""
-    step = -(-vectors.VectorManifest.load(source).documents // sample) or 1
-    chosen: list[ImpactVector] = [
-        vector
-        for number, vector in enumerate(vectors.read_vectors(source))
-        if number % step == 0 and vector.impacts
-    ]
+    step = -(-documents // sample) or 1
+    chosen = [vector for number, vector in enumerate(read) if number % step == 0 and vector.impacts]
     with Postings(folder) as postings:
         found = postings.vectors([vector.docid for vector in chosen])
     for vector, impacts in zip(chosen, found, strict=True):

@@ -1,9 +1,12 @@
 package spade;
 
 import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -13,6 +16,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.apache.lucene.index.BinaryDocValues;
 import org.apache.lucene.index.CheckIndex;
+import org.apache.lucene.index.CorruptIndexException;
 import org.apache.lucene.index.DirectoryReader;
 import org.apache.lucene.index.LeafReader;
 import org.apache.lucene.index.LeafReaderContext;
@@ -54,8 +58,8 @@ public final class ImpactPostings implements AutoCloseable {
   }
 
   /**
-   * Lucene's own check of all files of an index: null if it is clean, else what is wrong. It only
-   * reads, so it needs no lock.
+   * Lucene's own check of all files of an index: null if it is clean, else what is wrong with it.
+   * It only reads, so it needs no lock; it throws where it cannot read.
    */
   public static String check(String index) throws IOException {
     ByteArrayOutputStream told = new ByteArrayOutputStream();
@@ -65,13 +69,21 @@ public final class ImpactPostings implements AutoCloseable {
       if (check.checkIndex().clean) {
         return null;
       }
+    } catch (CorruptIndexException
+        | EOFException
+        | FileNotFoundException
+        | NoSuchFileException error) {
+      return error.toString();
     }
-    return told.toString(StandardCharsets.UTF_8)
-        .lines()
-        .filter(line -> line.contains("Exception") || line.contains("ERROR"))
-        .findFirst()
-        .orElse("no segment can be read")
-        .strip();
+    List<String> lines = told.toString(StandardCharsets.UTF_8).lines().toList();
+    for (String sign : List.of("Exception", "ERROR")) {
+      for (String line : lines) {
+        if (line.contains(sign)) {
+          return line.strip();
+        }
+      }
+    }
+    return "no segment can be read";
   }
 
   /**
