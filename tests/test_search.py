@@ -5,8 +5,11 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,12 +18,14 @@ from spade_pyserini import (
     ImpactSearcher,
     Topic,
     build_bm25_index,
+    java,
     open_corpus,
     read_run,
     read_vectors,
     search_topics,
 )
 from spade_pyserini.errors import ArtifactError, UsageError
+from spade_pyserini.index import build_foreign_index
 from spade_pyserini.index.manifest import IndexManifest
 from spade_pyserini.search import open_searcher
 from spade_pyserini.topics.read import topics_name
@@ -81,6 +86,65 @@ def test_batches_and_threads_change_nothing(tiny_index: Path) -> None:
             found = list(rankings)
             assert [ranking.qid for ranking in found] == [topic.qid for topic in topics]
             assert [ranking.hits for ranking in found] == serial
+
+
+def test_python_threads_share_a_searcher(tiny_index: Path) -> None:
+    with ImpactSearcher(tiny_index) as searcher, ThreadPoolExecutor(8) as pool:
+        serial = [searcher.search(query, 10) for query in QUERIES]
+        found = pool.map(lambda number: searcher.search(QUERIES[number % 6], 10), range(240))
+        assert list(found) == serial * 40
+
+
+def test_a_searcher_that_was_closed(tiny_index: Path) -> None:
+    with ImpactSearcher(tiny_index) as searcher:
+        pass
+    for ask in (
+        lambda: searcher.search("cat"),
+        lambda: searcher.matched_terms("cat", "d0"),
+        lambda: searcher.unknown_terms("cat"),
+    ):
+        with pytest.raises(ArtifactError, match=r"cannot search this index .*closed"):
+            ask()
+
+
+def test_an_index_whose_ids_are_no_doc_values(tiny_index: Path, tmp_path: Path) -> None:
+    """Lucene's own writer, a stored and indexed id: Anserini also gives it a doc value."""
+
+    def lucene(name: str) -> Any:
+        return java.java_class(f"org.apache.lucene.{name}")
+
+    directory = lucene("store.FSDirectory").open(
+        java.java_class("java.nio.file.Paths").get(str(tmp_path / "x"))
+    )
+    writer = lucene("index.IndexWriter")(directory, lucene("index.IndexWriterConfig")())
+    document, stored = lucene("document.Document")(), lucene("document.Field$Store").YES
+    for name, text in (("id", "a"), ("contents", "cat")):
+        document.add(lucene("document.StringField")(name, text, stored))
+    writer.addDocument(document)
+    writer.close()
+    tokenizer = tiny_index.with_name("tiny.tokenizer.json")
+    with pytest.raises(ArtifactError, match="no binary doc value `id`"):
+        ImpactSearcher(tmp_path / "x", tokenizer)
+
+
+@pytest.mark.parametrize("other", ["format", "Lucene77", "Lucene9x"])
+def test_an_index_of_another_lucene(
+    tiny_index: Path, tmp_path: Path, run: Commands, other: str
+) -> None:
+    """The file that names the segments has a version of its own, and the codec of each."""
+    index = copy_artifact(tiny_index, tmp_path)
+    path = next(index.glob("segments_*"))
+    content = bytearray(path.read_bytes())
+    if other == "format":
+        content[content.index(b"segments") + len("segments") + 3] = 99
+    else:
+        content = content.replace(b"Lucene99", other.encode())
+    content[-8:] = zlib.crc32(content[:-8]).to_bytes(8, "big")
+    path.write_bytes(content)
+    searching = run("search", "--index", index, "--query", "cat")
+    for result in (searching, run("index", "--verify", "--output", index)):
+        assert result.code == 1
+        assert "written by another version of Lucene" in result.err and "damaged" not in result.err
 
 
 def test_matched_terms_add_up_to_the_score(tiny_index: Path) -> None:
@@ -181,6 +245,31 @@ def test_the_command_writes_a_run(tiny_index: Path, tmp_path: Path, run: Command
     assert read_run(tmp_path / "run.txt") == rankings
     assert run("search", *arguments, "--overwrite").code == 0
     assert len(read_run(tmp_path / "run.txt")[0].hits) > 3
+
+
+def test_topics_that_are_wordpieces_already(
+    tiny_index: Path, tmp_path: Path, run: Commands
+) -> None:
+    plain, pieces = tmp_path / "plain.tsv", tmp_path / "topics.wp.tsv"
+    plain.write_text("1\tcat\n2\tdelete ##s\n3\t### the cat\n")
+    arguments = ("--index", tiny_index, "--output", tmp_path / "run.txt")
+    assert run("search", *arguments, "--topics", plain).code == 0
+    assert run("topics", "--topics", plain, "--index", tiny_index, "--output", pieces).code == 0
+    refused = run("search", *arguments, "--topics", pieces, "--overwrite")
+    assert refused.code == 2
+    assert "topic 2 holds WordPieces already" in refused.err
+
+
+def test_verbose_names_unknown_wordpieces(tiny_index: Path, tmp_path: Path, run: Commands) -> None:
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / "a.jsonl").write_text('{"id": "a", "vector": {"cat": 1}}')
+    build_foreign_index(tmp_path / "v", tmp_path / "x", tiny_index.with_name("tiny.tokenizer.json"))
+    (tmp_path / "t.tsv").write_text("q1\tcat\nq2\tcat deletes\n")
+    arguments = ("--index", tmp_path / "x", "--topics", tmp_path / "t.tsv", "--output")
+    shown = run("search", *arguments, tmp_path / "run.txt", "--verbose")
+    assert shown.code == 0
+    assert "topic q2: ignored, as no document has it: del ##ete ##s" in shown.err
+    assert "topic q1" not in shown.err
 
 
 def test_runs_are_named_after_their_topics() -> None:

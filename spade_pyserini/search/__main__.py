@@ -75,8 +75,10 @@ def _topics(options: argparse.Namespace) -> None:
     output = Path(options.output or Path("runs", f"run.{index}.{name}.txt"))
     refuse_existing(output, options.overwrite)
     with open_searcher(options.index, options.tokenizer, options.k1, options.b) as searcher:
-        if options.verbose and isinstance(searcher, ImpactSearcher):
-            _tell_unknown(searcher, topics)
+        if isinstance(searcher, ImpactSearcher):
+            _refuse_wordpieces(searcher, topics)
+            if options.verbose:
+                _tell_unknown(searcher, topics)
         rankings = search_topics(
             searcher,
             topics,
@@ -93,6 +95,16 @@ def _topics(options: argparse.Namespace) -> None:
     if without:
         logger.warning("%d of %d topics have no hit", without, len(topics))
     print(output)
+
+
+def _refuse_wordpieces(searcher: ImpactSearcher, topics: list[Topic]) -> None:
+    """Topics of spade_pyserini.topics would be split once more, silently, into other terms."""
+    known = frozenset(searcher.wordpieces.terms)
+    for topic in topics:
+        words = topic.text.split()
+        if any(word.startswith("##") for word in words[1:]) and known.issuperset(words):
+            message = f"topic {topic.qid} holds WordPieces already ({topic.text[:60]!r})"
+            raise UsageError(f"{message}; give the plain topics here, those are for Pyserini")
 
 
 def _tell_unknown(searcher: ImpactSearcher, topics: list[Topic]) -> None:

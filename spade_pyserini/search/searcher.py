@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,6 +18,7 @@ from spade_pyserini.index.manifest import (
     cannot_open,
     foreign_manifest,
     index_tokenizer,
+    java_reason,
 )
 from spade_pyserini.index.postings import Postings, read_impacts
 from spade_pyserini.records import Hit, Ranking, Topic
@@ -59,9 +61,20 @@ class _Searcher:
                 raise UsageError(f"the query {topic.text!r} is not valid Unicode")
         # A heap of k is allocated for every query, so ask for no more than there are.
         most = min(k, max(self.manifest.documents, 1))
-        with java.deferred_interrupt():
+        with java.deferred_interrupt(), self._told():
             found = self._batch_search([topic.text for topic in topics], most, threads)
         return [Ranking(topic.qid, hits) for topic, hits in zip(topics, found, strict=True)]
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What Java throws in the block as an error of ours."""
+        import jnius
+
+        try:
+            yield
+        except jnius.JavaException as error:
+            message = f"{self.index}: Lucene cannot search this index ({java_reason(error)})"
+            raise ArtifactError(f"{message}; open it again, or check it with --verify") from None
 
     def _documents(self) -> int:
         return int(self._searcher.get_total_num_docs())
@@ -159,7 +172,8 @@ class ImpactSearcher(_Searcher):
         """The query's terms that a document has, with their impacts, largest first."""
         terms = self.wordpieces.query_terms(query)
         if self._ours:
-            lines = self._searcher.impacts(" ".join(terms), docid)
+            with self._told():
+                lines = self._searcher.impacts(" ".join(terms), docid)
             impacts = None if lines is None else read_impacts(lines)
         else:
             impacts = self.doc(docid)
@@ -171,7 +185,8 @@ class ImpactSearcher(_Searcher):
     def unknown_terms(self, query: str) -> list[str]:
         """The query's terms that no document has: they are ignored."""
         terms = self.wordpieces.query_terms(query)
-        missing: str = self._searcher.missing(" ".join(terms)) if self._ours and terms else ""
+        with self._told():
+            missing: str = self._searcher.missing(" ".join(terms)) if self._ours and terms else ""
         return missing.split()
 
     def close(self) -> None:
