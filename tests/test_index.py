@@ -222,6 +222,10 @@ def test_the_tokenizer_beside_the_vectors_must_be_theirs(
         ("--corpus", "y"),
         ("--input", "x", "--corpus-path", "y"),
         ("--input", "x", "--threads", "100000"),
+        ("--input", "x", "--verify", "--overwrite"),
+        ("--input", "x", "--verify", "--optimize"),
+        ("--input", "x", "--add", "--output", "y", "--overwrite"),
+        ("--delete", "d1", "--output", "y", "--builder", "direct"),
     ],
 )
 def test_calls_that_make_no_sense(run: Commands, arguments: tuple[str, ...]) -> None:

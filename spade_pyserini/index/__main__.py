@@ -104,8 +104,12 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("give either --input DIR, or --bm25 --corpus NAME|PATH")
     if (options.add or options.delete) and not options.output:
         raise UsageError("--add and --delete need --output DIR: the index to change")
-    if options.builder and any(getattr(options, mode) for mode in ("bm25", "verify", "add")):
+    if options.builder and options.bm25:
         raise UsageError("--builder goes with building an impact index")
+    if options.verify or options.add or options.delete:
+        for name in ("builder", "optimize", "overwrite"):
+            if getattr(options, name):
+                raise UsageError(f"--{name} goes with building an index")
     if options.reorder and any(getattr(options, mode) for mode in MODES):
         raise UsageError("--reorder goes with building an index of --input DIR")
     if options.tokenizer and not options.foreign:
