@@ -81,7 +81,12 @@ def corpus_weights(counts: TermCounts, usual: Tensor, power: float) -> Tensor:
 
 
 def most_frequent(df: Tensor, count: int) -> Tensor:
-    """True for the ``count`` terms that most documents have, [|V|]; for all if fewer occur."""
+    """True for the ``count`` terms that most documents have, [|V|], for all that occur if fewer do.
+
+    As many as the vocabulary has are all of it, whether they occur or not.
+    """
+    if count >= len(df):
+        return torch.ones(len(df), dtype=torch.bool)
     chosen = torch.zeros(len(df), dtype=torch.bool)
     chosen[df.sort(descending=True, stable=True).indices[:count]] = True
     return chosen & (df > 0)

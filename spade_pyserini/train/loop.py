@@ -106,10 +106,7 @@ class Trainer:
             raise UsageError(f"recipe: {message}, {self.accelerator.num_processes}")
 
     def _count_terms(self) -> list[TermCounts]:
-        """Of each collection, where the recipe needs them. They choose terms to expand by.
-
-        The model that this run starts from may have these already.
-        """
+        """Of each collection, where the recipe needs them. They choose terms to expand by."""
         recipe, expandable = self.recipe, self.model.expansion.expandable
         needed = (recipe.idf != "none", recipe.expansion_terms, recipe.teacher_bm25)
         if not any((*needed, self.corpus_idf)):
@@ -119,7 +116,7 @@ class Trainer:
             count_terms(self.model.wordpieces, texts, size, length)
             for texts in self.data.documents_by_collection()
         ]
-        if recipe.expansion_terms and expandable.all():
+        if recipe.expansion_terms:
             expandable.copy_(most_frequent(all_counts(counts).df, recipe.expansion_terms))
         return counts
 
@@ -314,8 +311,8 @@ class Trainer:
                 self._keep_best(None)
             return
         only = {"weighting": (0.0,), "expansion": (1.0,), "joint": (self.recipe.joint_alpha,)}
-        with self.accelerator.autocast():
-            found = validate(self.model, self.dev, only.get(self.recipe.strategy, ALPHAS))
+        alphas = only.get(self.recipe.strategy, ALPHAS)
+        found = validate(self.model, self.dev, alphas, self.recipe.precision)
         self._log("validation", **found._asdict())
         warmed_up = self.step <= self.recipe.warmup_steps and self.recipe.strategy != "apart"
         if warmed_up and self.step < self.recipe.steps:

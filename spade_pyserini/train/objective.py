@@ -12,6 +12,7 @@ from spade_pyserini.models.counts import TermCounts
 from spade_pyserini.train import losses
 from spade_pyserini.train.data import TrainingData
 from spade_pyserini.train.recipe import Recipe
+from spade_pyserini.train.requests import as_request
 from spade_pyserini.train.step import LossParts
 from spade_pyserini.train.teacher import BM25Teacher, DenseTeacher
 from spade_pyserini.train.validate import query_vectors
@@ -62,7 +63,7 @@ class Objective:
 
         FLOPS are counted where documents are ``pruned``: before that they have nearly all terms.
         """
-        queries = query_vectors(self.model, self._texts(places))
+        queries = query_vectors(self.model, self._requests(places))
         relevance = self._relevance(places, queries, documents)
         own = torch.arange(len(places), device=documents.device)
         # What is relevant too is no negative, be it a copy of the positive or another document.
@@ -83,7 +84,7 @@ class Objective:
 
     def hardness(self, places: list[int], positives: Tensor, negatives: Tensor) -> Tensor:
         """The loss of each sample alone, [samples]."""
-        queries, weights = query_vectors(self.model, self._texts(places)), self._weights(places)
+        queries, weights = query_vectors(self.model, self._requests(places)), self._weights(places)
         positives, negatives = positives * weights, negatives * weights
         if self.model.config.saturate:
             positives, negatives = positives.log1p(), negatives.log1p()
@@ -110,6 +111,11 @@ class Objective:
 
     def _texts(self, places: list[int]) -> list[str]:
         return [self.data.queries[self.data.samples[place].qid] for place in places]
+
+    def _requests(self, places: list[int]) -> list[str]:
+        """The queries as the pupil is asked; teachers see what they are about only."""
+        qids = [self.data.samples[place].qid for place in places]
+        return [as_request(qid, self.data.queries[qid], self.recipe.requests) for qid in qids]
 
     def _distillation(self, places: list[int], docids: list[str], relevance: Tensor) -> Tensor:
         """How far our scores are from the teacher's."""

@@ -78,7 +78,7 @@ class Recipe:
         backbone, max_length, pooling, adapter_rank, adapter_layers, decoder_rank: as in
             `SpadeConfig`.
         expansion_terms: only so many terms, those that most training documents have, may be
-            added to documents; 0 for all.
+            added to documents; 0 for as many as ``init`` has, or all.
         weighting_bias: what a fresh weighting head gives to every term, about. 0 is the paper's,
             and leaves most terms below the ReLU with some seeds.
         dropout: of the transformers and the weighting head.
@@ -119,6 +119,8 @@ class Recipe:
         distillation: ``kl`` or ``margin_mse``, how they are learned from; distillation_weight.
         idf: weights of query terms, ``none``, ``counted`` in the corpus, or ``learned`` from there
             on with the rate idf_rate.
+        requests: share of the queries that have words around them ("find papers about ..."), which
+            a dense teacher does not see.
         corpus_idf, saturate: as in `SpadeConfig`; where they are not given, as ``init`` has them.
             Every collection has its own idf. Each encoder learns with its own weights saturated;
             what is encoded is the logarithm of their sum.
@@ -185,6 +187,7 @@ class Recipe:
     distillation_weight: float = 1.0
     idf: str = "none"
     idf_rate: float = 1e-3
+    requests: float = 0.0
     corpus_idf: float | None = None
     saturate: bool | None = None
     flops: float = 0.0
@@ -209,6 +212,7 @@ class Recipe:
             "gammas are shares from 0 to 1": all(0 <= gamma <= 1 for gamma in self.gammas),
             "precision is no or bf16": self.precision in ("no", "bf16"),
             "dropout is a share from 0 to below 1": 0 <= self.dropout < 1,
+            "requests is a share from 0 to 1": 0 <= self.requests <= 1,
             "hard_negatives is 0 or more": self.hard_negatives >= 0,
             "distillation is kl or margin_mse": self.distillation in ("kl", "margin_mse"),
             "idf is none, counted or learned": self.idf in ("none", "counted", "learned"),

@@ -18,6 +18,7 @@ from spade_pyserini.evaluate import evaluate_run, read_qrels
 from spade_pyserini.evaluate.qrels import Qrels
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.counts import count_terms
+from spade_pyserini.models.precision import autocast
 from spade_pyserini.models.tensors import mix, padded
 from spade_pyserini.records import Hit, Ranking, Topic
 from spade_pyserini.search.run import read_run
@@ -88,7 +89,7 @@ class DevSet:
         self.docids = [document.docid for document in documents]
         self.texts = [document.contents for document in documents]
 
-    def scores(self, model: SpadeModel, alphas: tuple[float, ...]) -> Scores:
+    def scores(self, model: SpadeModel, alphas: tuple[float, ...], precision: str = "no") -> Scores:
         """Encode all documents and compare them with all topics."""
         weights = model.query_weights * model.weights_for(self.counts)
         queries = query_vectors(model, [topic.text for topic in self.topics])
@@ -100,7 +101,9 @@ class DevSet:
         terms = expanded = 0
         sums = [0.0, 0.0]
         for batch, places in batches(ids, BATCH_TOKENS):
-            own, added = (x.float() for x in model(*padded(batch, model.kept.device)))
+            with autocast(precision, model.kept.device):
+                both = model(*padded(batch, model.kept.device))
+            own, added = (vectors.float() for vectors in both)
             terms += int(((own > 0) | (added > 0)).sum())
             expanded += int((added > 0).sum())
             for number, vectors in enumerate((own, added)):
@@ -134,12 +137,15 @@ class DevSet:
 
 @torch.inference_mode()
 def validate(
-    model: SpadeModel, sets: list[DevSet], alphas: tuple[float, ...] = ALPHAS
+    model: SpadeModel,
+    sets: list[DevSet],
+    alphas: tuple[float, ...] = ALPHAS,
+    precision: str = "no",
 ) -> Validation:
     """Measure the float scores for each alpha; the best one with all its figures."""
     start = time.perf_counter()
     tried = as_shipped(model)
-    scores = [one.scores(tried, alphas) for one in sets]
+    scores = [one.scores(tried, alphas, precision) for one in sets]
     seconds = time.perf_counter() - start
     figures = {
         alpha: [
