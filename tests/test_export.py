@@ -296,6 +296,51 @@ def test_milvus_finds_the_same(tiny_index: Path, tmp_path: Path, run: Commands) 
             engine.close()
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_collection_stays_until_the_new_one_is_whole(
+    tiny_index: Path, tmp_path: Path, run: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pymilvus = pytest.importorskip("pymilvus", reason="needs 'spade_pyserini[milvus]'")
+    uri, client = str(tmp_path / "tiny.db"), pymilvus.MilvusClient
+    flags = ("--index", tiny_index, "--to", "milvus", "--uri", uri)
+    assert run("export", *flags).code == 0
+    real = client.insert
+
+    def refuse(*_: object) -> None:
+        raise pymilvus.MilvusException(message="quota exceeded")
+
+    def lose_one(self: object, collection: str, rows: list[object]) -> Any:
+        return real(self, collection, rows[1:])
+
+    for insert, told in ((refuse, "refused: quota exceeded"), (lose_one, "has 29 of 30 documents")):
+        monkeypatch.setattr(client, "insert", insert)
+        failed = run("export", *flags, "--overwrite")
+        assert failed.code == 1 and told in failed.err and "Traceback" not in failed.err
+    monkeypatch.setattr(client, "insert", real)
+    there = client(uri)
+    try:
+        assert there.list_collections() == ["tiny"]
+        assert there.get_collection_stats("tiny")["row_count"] == 30
+    finally:
+        there.close()
+    assert run("export", *flags, "--overwrite").code == 0
+
+
+def test_what_milvus_cannot_take(tiny_index: Path, tmp_path: Path, run: Commands) -> None:
+    """Whether it is installed or not: names and ids are looked at first."""
+    (tmp_path / "v").mkdir()
+    vector = {"id": "x" * 600, "vector": {"cat": 1}}
+    (tmp_path / "v" / "a.jsonl").write_text(json.dumps(vector))
+    tokenizer = tiny_index.with_name("tiny.tokenizer.json")
+    build_foreign_index(tmp_path / "v", tmp_path / "x", tokenizer)
+    flags = ("--to", "milvus", "--uri", tmp_path / "x.db")
+    named = run("export", "--index", tiny_index, *flags, "--collection", "2tiny")
+    assert named.code == 2 and "choose another --collection" in named.err
+    long = run("export", "--index", tmp_path / "x", *flags)
+    assert long.code == 1 and "is longer than 512 bytes" in long.err
+    assert not (tmp_path / "x.db").exists()
+
+
 # What is missing
 
 
