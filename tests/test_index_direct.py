@@ -199,6 +199,13 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, told: str) -> None:
     assert not list((tmp_path / "x").glob("segments_*"))
 
 
+def test_large_impacts_are_counted_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"id": "x", "vector": {"cat": 70000, "dog": 2}}\n')
+    write_index([tmp_path / "docs.jsonl"], tmp_path / "x", threads=1, total=1)
+    with Postings(tmp_path / "x") as postings:
+        assert postings.figures().impacts == {2: 1, 70_000: 1}
+
+
 def test_ids_that_are_there_twice(tmp_path: Path) -> None:
     line = '{"id": "x", "vector": {"cat": 1}}\n'
     (tmp_path / "docs.jsonl").write_text(2 * line)

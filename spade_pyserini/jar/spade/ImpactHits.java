@@ -47,8 +47,13 @@ public final class ImpactHits implements AutoCloseable {
     searcher = new IndexSearcher(reader);
     searcher.setSimilarity(new ImpactSimilarity());
     searcher.setQueryCache(null);
-    for (LeafReaderContext leaf : reader.leaves()) {
-      ImpactPostings.names(leaf.reader()); // or it throws
+    try {
+      for (LeafReaderContext leaf : reader.leaves()) {
+        ImpactPostings.names(leaf.reader());
+      }
+    } catch (IOException error) {
+      close();
+      throw error;
     }
   }
 
