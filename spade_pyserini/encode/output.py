@@ -51,10 +51,9 @@ def start(
     part: Part,
 ) -> VectorManifest:
     """The manifest to go on with: the one that is there, or a new one."""
-    if found and found.settings == settings:
-        manifest = found
-    elif found and not overwrite:
+    if found and not overwrite:
         refuse_other_settings(folder, found.settings, settings)
+    if found and found.settings == settings:
         manifest = found
     else:
         _clear(folder, overwrite, part)
