@@ -21,7 +21,7 @@ from spade_pyserini import (
     read_vectors,
 )
 from spade_pyserini.encode.shard import ShardEncoder, batches
-from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError
+from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, SpadeError
 from spade_pyserini.files import lock
 from spade_pyserini.vectors import VectorManifest, verify
 from tests.commands import Commands
@@ -369,6 +369,18 @@ def test_a_model_that_gives_nan_writes_nothing(
         model.expansion.head.bias[30] = float("nan")
     with pytest.raises(ArtifactError, match="NaN or infinite"):
         encode_corpus(open_corpus(str(tiny_corpus)), model, tmp_path / "x")
+    assert shards(tmp_path / "x") == {}
+
+
+def test_a_device_without_memory_is_told_with_the_cure(
+    tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_inputs: torch.Tensor) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(tiny_model, "forward", full)
+    with pytest.raises(SpadeError, match=r"a batch of 512 WordPieces; take a smaller --batch-tok"):
+        encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x", batch_tokens=512)
     assert shards(tmp_path / "x") == {}
 
 

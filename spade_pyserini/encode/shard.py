@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+import torch
 from torch import Tensor
 
 from spade_pyserini.components import ComponentVector, write_components
+from spade_pyserini.errors import SpadeError
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.quantize import calibrate, largest_impact, quantize
 from spade_pyserini.models.tensors import SparseVector, sparse
@@ -63,13 +65,18 @@ class ShardEncoder:
         impacts, weighting, expansion = ([NOTHING] * len(prepared.ids) for _ in range(3))
         cut_off = 0
         for batch, places in batches(prepared.ids, settings.batch_tokens):
-            if self.components:
-                own, added = model.components(batch)
-                weights = model.aggregate(own, added)
-                _put(weighting, places, sparse(own))
-                _put(expansion, places, sparse(added))
-            else:
-                weights = model.weigh(batch)
+            try:
+                if self.components:
+                    own, added = model.components(batch)
+                    weights = model.aggregate(own, added)
+                    _put(weighting, places, sparse(own))
+                    _put(expansion, places, sparse(added))
+                else:
+                    weights = model.weigh(batch)
+            except torch.OutOfMemoryError:
+                size = f"{settings.batch_tokens} WordPieces"
+                message = f"the device has no memory left for a batch of {size}"
+                raise SpadeError(f"{message}; take a smaller --batch-tokens") from None
             cut_off += clipped(weights, settings.scale, settings.bits)
             found = sparse(quantize(weights, settings.scale, settings.bits))
             _put(impacts, places, found)
