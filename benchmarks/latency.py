@@ -1,12 +1,14 @@
-"""Latency as the paper measures it: one thread, one query at a time.
+r"""Latency as the paper measures it: one thread, one query at a time.
 
     python benchmarks/latency.py --index index/nfcorpus.spade-mini --topics nfcorpus/test
-    python benchmarks/latency.py --index index/A index/B --bm25 index/C --topics T --plot all.png
+    python benchmarks/latency.py --index index/A index/B --bm25 index/C --corpus C --topics T \
+        --plot all.png
 
 Each engine runs in a process of its own, answers all topics once to warm up, and then each topic
 ``--repeat`` times; what is measured is a call with a text and an answer of ids and scores, both in
 Python. Engines: Lucene by our searcher, Lucene by Pyserini's, PISA with MaxScore and with Block-Max
-WAND (the extra ``pisa``). BM25 by Pyserini's searcher where ``--bm25`` names an index.
+WAND (the extra ``pisa``). BM25 by Pyserini's searcher where ``--bm25`` names an index, and in PISA,
+with MaxScore, where ``--corpus`` names the documents.
 
 Also: the time from the start of a process to its first answer.
 """
@@ -31,8 +33,9 @@ ENGINES = ("ours", "pyserini", "pisa-maxscore", "pisa-bmw")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--index", nargs="+", required=True, help="impact indexes of spade_pyserini.index")
+    add("--index", nargs="*", default=[], help="impact indexes of spade_pyserini.index")
     add("--bm25", nargs="*", default=[], help="BM25 indexes of spade_pyserini.index")
+    add("--corpus", help="its documents, for BM25 in PISA")
     add("--topics", required=True)
     add("--hits", type=int, nargs="+", default=[10, 1000])
     add("--repeat", type=int, default=3)
@@ -52,10 +55,16 @@ def main() -> None:
     print(f"{'index':32} {'engine':14} {'hits':>5} {columns} {'first':>7} {'MB':>8}", flush=True)
     pairs = [(index, engine) for index in options.index for engine in options.engines]
     pairs += [(index, "bm25") for index in options.bm25]
+    if options.corpus:
+        pairs.append((f"{Path(options.corpus).name}.bm25", "bm25-pisa"))
     with tempfile.TemporaryDirectory() as folder:
         for index, engine in pairs:
             where, size = index, folder_megabytes(index)
-            if engine.startswith("pisa"):
+            if engine == "bm25-pisa":
+                where = str(Path(folder, f"{index}.pisa"))
+                index_bm25_in_pisa(options.corpus, where)
+                size = folder_megabytes(where, "inv.*")
+            elif engine.startswith("pisa"):
                 where = str(Path(folder, f"{Path(index).name}.pisa"))
                 if not Path(where).exists():
                     command = [sys.executable, "-m", "spade_pyserini.export", "--index", index]
@@ -131,6 +140,34 @@ def bm25(index: str) -> Callable[[str, int], Any]:
     return lambda text, k: [(hit.docid, hit.score) for hit in searcher.search(text, k)]
 
 
+def index_bm25_in_pisa(corpus: str, index: str) -> None:
+    """With a stemmer and stop words, as Anserini has them."""
+    from spade_pyserini.corpora import open_corpus
+    from spade_pyserini.export.pisa import pyterrier_pisa, silence
+
+    documents = ({"docno": one.docid, "text": one.contents} for one in open_corpus(corpus))
+    with silence():
+        pyterrier_pisa().PisaIndex(index, stemmer="porter2", stops="lucene").index(documents)
+        bm25_pisa(index)(FIRST, 1)  # the first search packs the postings
+
+
+def bm25_pisa(index: str) -> Callable[[str, int], Any]:
+    import pandas
+
+    from spade_pyserini.export.pisa import pyterrier_pisa
+
+    opened = pyterrier_pisa().PisaIndex(index)
+    engines: dict[int, Any] = {}
+
+    def search(text: str, k: int) -> list[tuple[str, float]]:
+        if k not in engines:
+            engines[k] = opened.bm25(num_results=k, threads=1, query_algorithm="maxscore")
+        found = engines[k](pandas.DataFrame([{"qid": "query", "query": text}]))
+        return list(zip(found["docno"], found["score"], strict=True))
+
+    return search
+
+
 def pisa(algorithm: str) -> Callable[[str], Callable[[str, int], Any]]:
     def opened(index: str) -> Callable[[str, int], Any]:
         from spade_pyserini.export.pisa import PisaSearcher
@@ -144,6 +181,7 @@ SEARCHERS: dict[str, Callable[[str], Callable[[str, int], Any]]] = {
     "ours": ours,
     "pyserini": pyserini,
     "bm25": bm25,
+    "bm25-pisa": bm25_pisa,
     "pisa-maxscore": pisa("maxscore"),
     "pisa-bmw": pisa("block_max_wand"),
 }

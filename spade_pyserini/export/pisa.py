@@ -30,17 +30,17 @@ def write_pisa(index: str | Path, output: str | Path, *, overwrite: bool = False
         raise UsageError(f"{folder} is the Lucene index itself; choose another --output")
     if folder.exists():
         check_ours(folder, PISA_FILE, overwrite)
-    pisa, wordpieces = _pisa(), index_tokenizer(source)
+    pisa, wordpieces = pyterrier_pisa(), index_tokenizer(source)
     unfinished = beside(folder, "building")
     with lock(folder):
         remove(unfinished)
         try:
-            with Postings(source) as postings, _silence():
+            with Postings(source) as postings, silence():
                 indexer = pisa.PisaIndex(str(unfinished), stemmer="none").toks_indexer(scale=1.0)
                 indexer.index({"docno": one, "toks": x} for one, x in postings.all_vectors())
                 documents = len(postings.documents())
             wordpieces.save(tokenizer_path(unfinished))
-            with _silence():  # PISA packs the postings and finds their bounds at the first search
+            with silence():  # PISA packs the postings and finds their bounds at the first search
                 PisaSearcher(unfinished).search(" ".join(wordpieces.terms[-1:]))
             remove(folder)
             wordpieces.save(tokenizer_path(folder))
@@ -57,7 +57,7 @@ class PisaSearcher:
     def __init__(self, index: str | Path, algorithm: str = "maxscore") -> None:
         self.algorithm = algorithm
         self.wordpieces = WordPieces.load(tokenizer_path(Path(index)))
-        self._index = _pisa().PisaIndex(str(index), stemmer="none")
+        self._index = pyterrier_pisa().PisaIndex(str(index), stemmer="none")
         self._engines: dict[tuple[int, int], Any] = {}
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
@@ -90,7 +90,7 @@ class PisaSearcher:
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
+def silence() -> Iterator[None]:
     """PISA's C++ tells every percent of its progress, past Python's streams."""
     sys.stdout.flush()
     sys.stderr.flush()
@@ -107,11 +107,11 @@ def _silence() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _pisa() -> Any:
+def pyterrier_pisa() -> Any:
     java.start()  # before PyTerrier starts one in its own way
     try:
-        import pyterrier_pisa
+        import pyterrier_pisa as found
     except ModuleNotFoundError:
         message = "PISA needs pyterrier-pisa: pip install 'spade_pyserini[pisa]'"
         raise NotFoundError(message) from None
-    return pyterrier_pisa
+    return found
