@@ -34,6 +34,7 @@ class SpadeConfig:
     corpus_idf: above 0, a document's weights are multiplied by this power of the terms' idf in the
         corpus it belongs to, see `SpadeModel.read_corpus`.
     saturate: the weights of a document become log(1 + weight), so that no single term decides.
+    forms: above 0, a document has the other forms of its words, too, at this share of their weight.
     base: name or folder of that backbone; base_fingerprint: of its weights.
     backbone: the transformer's own configuration, Hugging Face's.
     """
@@ -51,6 +52,7 @@ class SpadeConfig:
     decoder_rank: int = 0
     corpus_idf: float = 0.0
     saturate: bool = False
+    forms: float = 0.0
     base: str | None = None
     base_fingerprint: str | None = None
     backbone: dict[str, Any] | None = None
@@ -74,6 +76,8 @@ class SpadeConfig:
             raise UsageError(f"decoder_rank is 0 or more, not {self.decoder_rank}")
         if not 0 <= self.corpus_idf <= 1:
             raise UsageError(f"corpus_idf is a power from 0 to 1, not {self.corpus_idf}")
+        if not 0 <= self.forms <= 1:
+            raise UsageError(f"forms is a share from 0 to 1, not {self.forms}")
         if not 1 <= self.bits <= 16:
             raise UsageError(f"bits is from 1 to 16, not {self.bits}")
         if self.scale is not None and not 0 < self.scale < float("inf"):

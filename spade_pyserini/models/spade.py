@@ -27,6 +27,7 @@ from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.counts import TermCounts, corpus_weights, no_counts
 from spade_pyserini.models.expansion import TermExpansionEncoder
 from spade_pyserini.models.find import UNTRAINED, WEIGHTS, model_folder
+from spade_pyserini.models.forms import with_forms
 from spade_pyserini.models.layers import Halves, split
 from spade_pyserini.models.precision import autocast, check_precision
 from spade_pyserini.models.quantize import calibrate, quantize
@@ -53,11 +54,14 @@ class SpadeModel(nn.Module):
 
     ``corpus_weights`` says the same of the corpus, which no encoder can see from one document: how
     rare the term is there. `read_corpus` sets it; until then it is as rare as it was in training.
+
+    ``forms`` says which terms are forms of one word, see `with_forms`.
     """
 
     kept: Tensor
     document_frequency: Tensor | None
     corpus_weights: Tensor
+    forms: Tensor | None
 
     def __init__(
         self,
@@ -81,6 +85,8 @@ class SpadeModel(nn.Module):
         self.register_buffer("corpus_weights", torch.ones(size), persistent=False)
         usual = torch.zeros(size) if config.corpus_idf else None
         self.register_buffer("document_frequency", usual)  # the share of training documents
+        forms = torch.zeros(size, dtype=torch.int32) if config.forms else None
+        self.register_buffer("forms", forms)
         self._halves: tuple[Halves, Halves] | None = None  # where both have layers in common
 
     # Making, loading and saving
@@ -224,6 +230,11 @@ class SpadeModel(nn.Module):
         counts = counts or no_counts(len(self.kept))
         return corpus_weights(counts, self.document_frequency, self.config.corpus_idf)
 
+    def use_forms(self, share: float, forms: Tensor | None) -> None:
+        """From now on, documents have the other forms of their words, or with a share of 0 not."""
+        self.reconfigure(forms=share)
+        self.forms = forms.to(self.kept.device) if share and forms is not None else None
+
     def use_precision(self, precision: str) -> None:
         """Encode in ``fp32``, ``bf16`` or ``fp16``, whatever pays on the device that it is on."""
         check_precision(precision, self.kept.device)
@@ -264,6 +275,8 @@ class SpadeModel(nn.Module):
             hidden = _hidden(self.weighting.backbone, input_ids, attention_mask)
         is_term = attention_mask.bool() & self.kept[input_ids]
         vectors: Tensor = self.weighting(hidden, input_ids, is_term)
+        if self.forms is not None:
+            vectors = with_forms(vectors, self.forms, self.config.forms) * self.kept
         return vectors
 
     def expansion_vectors(

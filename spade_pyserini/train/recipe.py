@@ -124,6 +124,7 @@ class Recipe:
         corpus_idf, saturate: as in `SpadeConfig`; where they are not given, as ``init`` has them.
             Every collection has its own idf. Each encoder learns with its own weights saturated;
             what is encoded is the logarithm of their sum.
+        forms: as in `SpadeConfig`, or as ``init`` has it; the words are English.
         flops: weight of the FLOPS regularizer on expansion, from fine-tuning on.
         precision: accelerate's ``no`` or ``bf16``.
     Validation
@@ -190,6 +191,7 @@ class Recipe:
     requests: float = 0.0
     corpus_idf: float | None = None
     saturate: bool | None = None
+    forms: float | None = None
     flops: float = 0.0
     precision: str = "no"
 

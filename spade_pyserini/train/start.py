@@ -12,6 +12,7 @@ from torch import nn
 from spade_pyserini.errors import OutputExistsError, UsageError, differences
 from spade_pyserini.files import read_json_file, write_json
 from spade_pyserini.models import SpadeConfig, SpadeModel
+from spade_pyserini.train.forms import word_forms
 from spade_pyserini.train.recipe import Recipe
 
 SHAPE = ("adapter_rank", "adapter_layers", "decoder_rank")  # which tensors there are
@@ -67,6 +68,11 @@ def start_model(recipe: Recipe) -> SpadeModel:
         if recipe.saturate is not None:
             model.reconfigure(saturate=recipe.saturate)
         model.weighting.pooling = recipe.pooling
+    if recipe.forms is not None:
+        known = model.forms
+        if recipe.forms and known is None:
+            known = word_forms(model.wordpieces, len(model.kept))
+        model.use_forms(recipe.forms, known)
     model.check_length()
     for module in model.modules():
         if isinstance(module, nn.Dropout):
