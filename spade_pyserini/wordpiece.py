@@ -81,6 +81,15 @@ class WordPieces:
         tokens = self._tokenizer.encode(text, add_special_tokens=False).tokens
         return [term for term in dict.fromkeys(tokens) if term not in self.special_tokens]
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each term stands in the vocabulary."""
+        return {term: place for place, term in enumerate(self.terms)}
+
+    def query_places(self, text: str) -> list[int]:
+        """`query_terms` as places in the vocabulary."""
+        return [self.places[term] for term in self.query_terms(text)]
+
     def document_ids(self, texts: list[str], max_length: int) -> list[list[int]]:
         """WordPiece ids of documents, with [CLS] and [SEP], cut to ``max_length``."""
         self._tokenizer.enable_truncation(max_length)

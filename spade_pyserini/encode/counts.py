@@ -107,8 +107,7 @@ def load_counts(path: Path, wordpieces: WordPieces) -> TermCounts:
     if values["tokenizer_fingerprint"] != wordpieces.fingerprint:
         message = "counted in other WordPieces than the model's"
         raise ArtifactError(f"{path}: {message}; encode with the model that it was counted for")
-    places = {term: place for place, term in enumerate(wordpieces.terms)}
     df = torch.zeros(wordpieces.vocabulary_size, dtype=torch.long)
     for term, number in values["terms"].items():
-        df[places[term]] = number
+        df[wordpieces.places[term]] = number
     return TermCounts(df, values["documents"], values["length"])

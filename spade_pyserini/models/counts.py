@@ -94,6 +94,5 @@ def most_frequent(df: Tensor, count: int) -> Tensor:
 
 def counted_idf(wordpieces: WordPieces, counts: TermCounts, queries: Iterable[str]) -> Tensor:
     """The idf of each term, [|V|], scaled to 1 on average in queries."""
-    places = {term: place for place, term in enumerate(wordpieces.terms)}
-    asked = [places[term] for text in queries for term in wordpieces.query_terms(text)]
+    asked = [place for text in queries for place in wordpieces.query_places(text)]
     return counts.idf / counts.idf[asked].mean() if asked else counts.idf

@@ -5,5 +5,14 @@ from spade_pyserini.train.loop import train
 from spade_pyserini.train.mine import mine_negatives
 from spade_pyserini.train.query_head import fit_query_head
 from spade_pyserini.train.recipe import Recipe, load_recipe
+from spade_pyserini.train.request_weights import fit_request_weights
 
-__all__ = ["Recipe", "fit_head", "fit_query_head", "load_recipe", "mine_negatives", "train"]
+__all__ = [
+    "Recipe",
+    "fit_head",
+    "fit_query_head",
+    "fit_request_weights",
+    "load_recipe",
+    "mine_negatives",
+    "train",
+]

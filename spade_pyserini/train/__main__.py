@@ -17,11 +17,12 @@ def main(arguments: list[str]) -> None:
     add("--output", required=True, metavar="DIR", help="folder of the run; the model is DIR/best")
     add(
         "--stage",
-        choices=("mine", "head", "queries", "train"),
+        choices=("mine", "head", "queries", "requests", "train"),
         default="train",
         help="mine: write runs of BM25 into DIR, for the settings `negatives` and `dev_pool`; "
         "head: fit a masked-LM head on the corpus, DIR/best is for the setting `init`; "
-        "queries: start the expansion head from a dense bi-encoder, DIR/best likewise",
+        "queries: start the expansion head from a dense bi-encoder, DIR/best likewise; "
+        "requests: learn what words around queries are worth to the model `init`",
     )
     add("--resume", action="store_true", help="go on after the last checkpoint in DIR")
     options = parser.parse_args(arguments)
@@ -30,6 +31,7 @@ def main(arguments: list[str]) -> None:
     from spade_pyserini.train import (
         fit_head,
         fit_query_head,
+        fit_request_weights,
         load_recipe,
         mine_negatives,
         train,
@@ -42,6 +44,8 @@ def main(arguments: list[str]) -> None:
         print(fit_head(recipe, options.output, resume=options.resume))
     elif options.stage == "queries":
         print(fit_query_head(recipe, options.output, resume=options.resume))
+    elif options.stage == "requests":
+        print(fit_request_weights(recipe, options.output, resume=options.resume))
     else:
         print(train(recipe, options.output, resume=options.resume))
 

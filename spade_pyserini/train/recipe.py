@@ -120,7 +120,7 @@ class Recipe:
         idf: weights of query terms, ``none``, ``counted`` in the corpus, or ``learned`` from there
             on with the rate idf_rate.
         requests: share of the queries that have words around them ("find papers about ..."), which
-            a dense teacher does not see.
+            a dense teacher does not see; also for ``--stage requests``.
         corpus_idf, saturate: as in `SpadeConfig`; where they are not given, as ``init`` has them.
             Every collection has its own idf. Each encoder learns with its own weights saturated;
             what is encoded is the logarithm of their sum.

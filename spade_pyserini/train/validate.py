@@ -181,9 +181,7 @@ def as_shipped(model: SpadeModel) -> SpadeModel:
 
 def query_vectors(model: SpadeModel, texts: list[str]) -> Tensor:
     """Boolean vectors [queries, |V|] of 0 and 1."""
-    places = {term: place for place, term in enumerate(model.wordpieces.terms)}
     vectors = torch.zeros(len(texts), len(model.kept))
     for row, text in enumerate(texts):
-        for term in model.wordpieces.query_terms(text):
-            vectors[row, places[term]] = 1
+        vectors[row, model.wordpieces.query_places(text)] = 1
     return vectors.to(model.kept.device)

@@ -1,0 +1,167 @@
+"""What the words that people wrap around a query are worth, learned with everything else frozen.
+
+    python -m spade_pyserini.train --stage requests --recipe spade-mini-final \
+        --set init=my-model/best --output my-model-requests
+
+"I am looking for papers about X" should find what "X" finds. Only the weights of the words in
+`requests.AROUND` are learned, and those of their other forms with them; the encoders are as they
+are, so every document is encoded once. A share of the queries (`requests`) have words around them
+and are compared with what they find without; the others are compared with what they found before,
+as a word that says nothing in one query may be what another is about.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from spade_pyserini.encode.shard import BATCH_TOKENS, batches
+from spade_pyserini.errors import UsageError
+from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.counts import count_terms
+from spade_pyserini.models.tensors import mix, padded
+from spade_pyserini.train import losses
+from spade_pyserini.train.data import TrainingData, load_training_data
+from spade_pyserini.train.log import RunLog
+from spade_pyserini.train.recipe import Recipe
+from spade_pyserini.train.report import write_card
+from spade_pyserini.train.requests import AROUND, as_request
+from spade_pyserini.train.start import claim, start_accelerator, start_model
+from spade_pyserini.train.validate import DevSet, as_shipped, validate
+
+logger = logging.getLogger(__name__)
+DOCUMENTS = 1000  # of a collection
+QUERIES = 1000
+BATCH = 96  # queries that are compared at one time
+STEPS = 200
+RATE = 0.05  # of the logarithms of weights, down to 0
+
+
+def fit_request_weights(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
+    """Learn them for the model ``init``; returns the folder of the model that has them."""
+    recipe.require("init", "requests")
+    run = Path(output)
+    accelerator = start_accelerator(recipe)
+    if accelerator.num_processes > 1:
+        raise UsageError("weights of requests are fitted by one process, without a launcher")
+    claim(run, recipe, resume, accelerator)
+    model = start_model(recipe)
+    data = load_training_data(recipe)
+    rooms = [
+        _read(model, data, number, recipe.requests) for number in range(len(recipe.collections))
+    ]
+    words = Words(model)
+    log = RunLog(run)
+    log.begin(0)
+    _fit(words, rooms, model.config.saturate, recipe.seed, log)
+    kept = SpadeModel.from_pretrained(str(recipe.init), merge=False)
+    kept.use_forms(model.config.forms, model.forms)
+    kept.query_weights.data.mul_(words.factors(len(kept.kept)).detach())
+    best = {}
+    if recipe.dev_collections:
+        dev = [DevSet(one, kept.wordpieces) for one in recipe.dev_collections]
+        found = validate(kept, dev, (kept.config.alpha,), recipe.precision)
+        log.write("validation", STEPS, **found._asdict())
+        best = {"step": STEPS}
+    log.close()
+    kept.save_pretrained(run / "best", half=recipe.half)
+    write_card(run, recipe, best)
+    return run / "best"
+
+
+class Room(NamedTuple):
+    """Some documents of a collection and queries for them.
+
+    terms: all that the queries have. weights [documents, terms]: of the documents as they are
+    encoded, before they saturate. plain, asked: the terms of each query as places in ``terms``,
+    by itself and with words around it.
+    """
+
+    terms: Tensor
+    weights: Tensor
+    plain: list[list[int]]
+    asked: list[list[int]]
+
+
+class Words(nn.Module):
+    """A factor for each word of a request; forms of one word have the same."""
+
+    def __init__(self, model: SpadeModel) -> None:
+        super().__init__()
+        around = " ".join(text.format("") for text in AROUND)
+        terms = torch.tensor(model.wordpieces.query_places(around))
+        numbers = torch.arange(1, len(model.kept) + 1).neg()  # a term is a word of its own
+        if model.forms is not None:
+            numbers = torch.where(model.forms.cpu() > 0, model.forms.cpu(), numbers)
+        self.terms = torch.isin(numbers, numbers[terms]).nonzero().squeeze(1)
+        _, self.words = torch.unique(numbers[self.terms], return_inverse=True)
+        self.logarithms = nn.Parameter(torch.zeros(int(self.words.max()) + 1))
+
+    def factors(self, size: int) -> Tensor:
+        """[size], 1 for all other terms."""
+        ones = torch.ones(size)
+        return ones.index_copy(0, self.terms, self.logarithms.exp()[self.words])
+
+
+def _read(model: SpadeModel, data: TrainingData, number: int, share: float) -> Room:
+    """Encode documents of a collection, the relevant ones of its first queries."""
+    samples = [
+        sample for place, sample in enumerate(data.samples) if data.collection(place) == number
+    ]
+    docids = list(dict.fromkeys(sample.positive for sample in samples))[:DOCUMENTS]
+    there = set(docids)
+    qids = list(dict.fromkeys(one.qid for one in samples if one.positive in there))[:QUERIES]
+    words, size, length = model.wordpieces, len(model.kept), model.config.max_length
+    plain = [words.query_places(data.queries[qid]) for qid in qids]
+    asked = [words.query_places(as_request(qid, data.queries[qid], share)) for qid in qids]
+    terms = torch.tensor(sorted({one for bag in plain + asked for one in bag}))
+    column = {int(term): place for place, term in enumerate(terms)}
+    texts = [data.documents[docid] for docid in docids]
+    worth = model.weights_for(count_terms(words, texts, size, length)) * model.query_weights
+    weights = torch.zeros(len(docids), len(terms))
+    shipped = as_shipped(model)
+    ids = words.document_ids(texts, length)
+    with torch.inference_mode():
+        for batch, rows in tqdm(batches(ids, BATCH_TOKENS), desc="encoding", disable=None):
+            own, added = shipped(*padded(batch, model.kept.device))
+            both = mix(own[:, terms], added[:, terms], model.config.alpha)
+            weights[rows] = (both * worth[terms]).cpu()
+    logger.info("%d documents, %d queries", len(docids), len(qids))
+    bags = ([[column[term] for term in bag] for bag in one] for one in (plain, asked))
+    return Room(terms, weights, *bags)
+
+
+def _fit(words: Words, rooms: list[Room], saturate: bool, seed: int, log: RunLog) -> None:
+    """Each step compares queries of one collection, one after the other."""
+    random = torch.Generator().manual_seed(seed)
+    encoded = torch.log1p if saturate else torch.clone
+    optimiser = torch.optim.Adam(words.parameters(), lr=RATE)
+    rates = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 - step / STEPS)
+    for step in tqdm(range(STEPS), desc="words of requests", disable=None):
+        room = rooms[step % len(rooms)]
+        drawn = torch.randperm(len(room.plain), generator=random)[:BATCH].tolist()
+        plain = _bags(room, [room.plain[one] for one in drawn])
+        asked = _bags(room, [room.asked[one] for one in drawn])
+        size = int(max(room.terms.max(), words.terms.max())) + 1
+        factors = words.factors(size)[room.terms]
+        wanted = losses.scores(plain, encoded(room.weights))
+        found = losses.scores(asked, encoded(room.weights * factors))
+        loss = losses.kl_loss(found, wanted)
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        rates.step()
+        log.write("step", step + 1, distance=loss.item())
+
+
+def _bags(room: Room, queries: list[list[int]]) -> Tensor:
+    """Boolean vectors, [queries, terms]."""
+    vectors = torch.zeros(len(queries), len(room.terms))
+    for row, bag in enumerate(queries):
+        vectors[row, bag] = 1
+    return vectors
