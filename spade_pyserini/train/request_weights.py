@@ -110,9 +110,8 @@ class Words(nn.Module):
 
 def _read(model: SpadeModel, data: TrainingData, number: int, share: float) -> Room:
     """Encode documents of a collection, the relevant ones of its first queries."""
-    samples = [
-        sample for place, sample in enumerate(data.samples) if data.collection(place) == number
-    ]
+    first = sum(data.sizes[:number])
+    samples = data.samples[first : first + data.sizes[number]]
     docids = list(dict.fromkeys(sample.positive for sample in samples))[:DOCUMENTS]
     there = set(docids)
     qids = list(dict.fromkeys(one.qid for one in samples if one.positive in there))[:QUERIES]
