@@ -52,13 +52,13 @@ def fit_request_weights(recipe: Recipe, output: str | Path, *, resume: bool = Fa
     claim(run, recipe, resume, accelerator)
     model = start_model(recipe)
     data = load_training_data(recipe)
-    rooms = [
+    collections = [
         _read(model, data, number, recipe.requests) for number in range(len(recipe.collections))
     ]
     words = Words(model)
     log = RunLog(run)
     log.begin(0)
-    _fit(words, rooms, model.config.saturate, recipe.seed, log)
+    _fit(words, collections, model.config.saturate, recipe.seed, log)
     kept = SpadeModel.from_pretrained(str(recipe.init), merge=False)
     kept.use_forms(model.config.forms, model.forms)
     kept.query_weights.data.mul_(words.factors(len(kept.kept)).detach())
@@ -74,7 +74,7 @@ def fit_request_weights(recipe: Recipe, output: str | Path, *, resume: bool = Fa
     return run / "best"
 
 
-class Room(NamedTuple):
+class Sampled(NamedTuple):
     """Some documents of a collection and queries for them.
 
     terms: all that the queries have. weights [documents, terms]: of the documents as they are
@@ -108,7 +108,7 @@ class Words(nn.Module):
         return ones.index_copy(0, self.terms, self.logarithms.exp()[self.words])
 
 
-def _read(model: SpadeModel, data: TrainingData, number: int, share: float) -> Room:
+def _read(model: SpadeModel, data: TrainingData, number: int, share: float) -> Sampled:
     """Encode documents of a collection, the relevant ones of its first queries."""
     first = sum(data.sizes[:number])
     samples = data.samples[first : first + data.sizes[number]]
@@ -132,24 +132,24 @@ def _read(model: SpadeModel, data: TrainingData, number: int, share: float) -> R
             weights[rows] = (both * worth[terms]).cpu()
     logger.info("%d documents, %d queries", len(docids), len(qids))
     bags = ([[column[term] for term in bag] for bag in one] for one in (plain, asked))
-    return Room(terms, weights, *bags)
+    return Sampled(terms, weights, *bags)
 
 
-def _fit(words: Words, rooms: list[Room], saturate: bool, seed: int, log: RunLog) -> None:
+def _fit(words: Words, collections: list[Sampled], saturate: bool, seed: int, log: RunLog) -> None:
     """Each step compares queries of one collection, one after the other."""
     random = torch.Generator().manual_seed(seed)
     encoded = torch.log1p if saturate else torch.clone
     optimiser = torch.optim.Adam(words.parameters(), lr=RATE)
     rates = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 - step / STEPS)
     for step in tqdm(range(STEPS), desc="words of requests", disable=None):
-        room = rooms[step % len(rooms)]
-        drawn = torch.randperm(len(room.plain), generator=random)[:BATCH].tolist()
-        plain = _bags(room, [room.plain[one] for one in drawn])
-        asked = _bags(room, [room.asked[one] for one in drawn])
-        size = int(max(room.terms.max(), words.terms.max())) + 1
-        factors = words.factors(size)[room.terms]
-        wanted = losses.scores(plain, encoded(room.weights))
-        found = losses.scores(asked, encoded(room.weights * factors))
+        sampled = collections[step % len(collections)]
+        drawn = torch.randperm(len(sampled.plain), generator=random)[:BATCH].tolist()
+        plain = _bags(sampled, [sampled.plain[one] for one in drawn])
+        asked = _bags(sampled, [sampled.asked[one] for one in drawn])
+        size = int(max(sampled.terms.max(), words.terms.max())) + 1
+        factors = words.factors(size)[sampled.terms]
+        wanted = losses.scores(plain, encoded(sampled.weights))
+        found = losses.scores(asked, encoded(sampled.weights * factors))
         loss = losses.kl_loss(found, wanted)
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -158,9 +158,9 @@ def _fit(words: Words, rooms: list[Room], saturate: bool, seed: int, log: RunLog
         log.write("step", step + 1, distance=loss.item())
 
 
-def _bags(room: Room, queries: list[list[int]]) -> Tensor:
+def _bags(sampled: Sampled, queries: list[list[int]]) -> Tensor:
     """Boolean vectors, [queries, terms]."""
-    vectors = torch.zeros(len(queries), len(room.terms))
+    vectors = torch.zeros(len(queries), len(sampled.terms))
     for row, bag in enumerate(queries):
         vectors[row, bag] = 1
     return vectors
