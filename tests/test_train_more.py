@@ -259,6 +259,7 @@ def test_two_collections_with_the_same_ids(recipe: Recipe, tmp_path: Path) -> No
     card = (tmp_path / "run" / "best" / "README.md").read_text()
     assert card.count(f"- Trained on the queries `{recipe.queries}` with `{recipe.qrels}`") == 2
     assert f"on `{recipe.dev_qrels}`, `{recipe.dev_qrels}` at alpha" in card
+    assert max(map(len, card.splitlines())) < 400  # no line holds all collections
     line = read_log(tmp_path / "run", "validation")[-1]
     assert 0 <= line["expansion_share"] <= 1
     assert line["documents_per_second"] > 0

@@ -39,7 +39,12 @@ def draw_curves(run: Path) -> Path:
 
 def write_card(run: Path, recipe: Recipe, best: dict[str, Any]) -> Path:
     """``README.md`` of the model: what it was trained on and how, and how good it was on dev."""
-    settings = [[name, str(value)] for name, value in recipe.as_json().items() if value is not None]
+    told = ("data", "dev")  # as lists of collections, above the table
+    settings = [
+        [name, str(value)]
+        for name, value in recipe.as_json().items()
+        if value is not None and name not in told
+    ]
     figures = "It was not validated."
     judged = ", ".join(f"`{one.qrels}`" for one in recipe.dev_collections)
     for line in read_log(run, "validation"):
@@ -58,7 +63,7 @@ def write_card(run: Path, recipe: Recipe, best: dict[str, Any]) -> Path:
         start=f"Backbone: `{recipe.backbone}`" if recipe.init is None else f"From `{recipe.init}`",
         data="\n".join(data),
         figures=figures,
-        settings=text_table(["setting", "value"], settings),
+        settings=text_table(["setting", "value"], settings, left=(0, 1)),
     )
     path = run / "best" / "README.md"
     with atomic_write(path) as stream:
