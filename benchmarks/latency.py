@@ -48,6 +48,8 @@ def main() -> None:
     if options.role:
         print(json.dumps(measure(options)))
         return
+    if not (options.index or options.bm25 or options.corpus):
+        parser.error("name at least one --index, --bm25 or --corpus")
     rows = []
     head = ("mean", "p50", "p95", "p99")
     columns = " ".join(f"{name:>8}" for name in head)
@@ -141,13 +143,13 @@ def bm25(index: str) -> Callable[[str, int], Any]:
 
 
 def index_bm25_in_pisa(corpus: str, index: str) -> None:
-    """With a stemmer and stop words, as Anserini has them."""
+    """All words, stemmed; stop words are left out of queries."""
     from spade_pyserini.corpora import open_corpus
     from spade_pyserini.export.pisa import pyterrier_pisa, silence
 
     documents = ({"docno": one.docid, "text": one.contents} for one in open_corpus(corpus))
     with silence():
-        pyterrier_pisa().PisaIndex(index, stemmer="porter2", stops="lucene").index(documents)
+        pyterrier_pisa().PisaIndex(index, stemmer="porter2").index(documents)
         bm25_pisa(index)(FIRST, 1)  # the first search packs the postings
 
 
@@ -156,7 +158,7 @@ def bm25_pisa(index: str) -> Callable[[str, int], Any]:
 
     from spade_pyserini.export.pisa import pyterrier_pisa
 
-    opened = pyterrier_pisa().PisaIndex(index)
+    opened = pyterrier_pisa().PisaIndex(index, stops="lucene")
     engines: dict[int, Any] = {}
 
     def search(text: str, k: int) -> list[tuple[str, float]]:

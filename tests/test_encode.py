@@ -379,9 +379,13 @@ def test_a_device_without_memory_is_told_with_the_cure(
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(tiny_model, "forward", full)
-    with pytest.raises(SpadeError, match=r"a batch of 512 WordPieces; take a smaller --batch-tok"):
-        encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x", batch_tokens=512)
+    corpus = open_corpus(str(tiny_corpus))
+    with pytest.raises(SpadeError, match=r"of 512 WordPieces; .* smaller --batch-tokens and"):
+        encode_corpus(corpus, tiny_model, tmp_path / "x", batch_tokens=512)
     assert shards(tmp_path / "x") == {}
+    monkeypatch.undo()
+    encode_corpus(corpus, tiny_model, tmp_path / "x", batch_tokens=64, overwrite=True)
+    assert verify(tmp_path / "x").documents == 30
 
 
 def test_a_bad_line_stops_without_losing_what_is_done(

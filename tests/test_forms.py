@@ -64,8 +64,10 @@ def test_they_are_saved_with_the_model(model: SpadeModel, tmp_path: Path) -> Non
     assert loaded.fingerprint == model.fingerprint
     loaded.use_forms(0.0, None)
     assert loaded.encode(TEXTS) != model.encode(TEXTS)
+    with pytest.raises(UsageError, match="which terms are forms"):
+        loaded.use_forms(0.5, None)
     with pytest.raises(UsageError, match="forms is a share"):
-        loaded.use_forms(2.0, None)
+        loaded.use_forms(2.0, model.forms)
 
 
 @pytest.mark.java

@@ -62,6 +62,15 @@ def test_a_question_finds_its_answer_without_a_common_word() -> None:
         assert scores.index(max(scores)) == wanted, (query, scores)
 
 
+def test_other_forms_and_words_around_a_query() -> None:
+    model = SpadeModel.from_pretrained("spade-mini")
+    (vector,) = model.encode(["An algorithm that sorts a list of numbers."])
+    assert vector["algorithms"] > 0.6 * vector["algorithm"]
+    plain, places = model.query_weights, model.wordpieces.places
+    for word in ("interested", "papers", "articles"):
+        assert plain[places[word]] < 0.5 * plain[places["algorithm"]]
+
+
 def test_it_is_the_default_of_encode() -> None:
     assert DEFAULT == "spade-mini"
     command = [sys.executable, "-m", "spade_pyserini.encode", "--help"]

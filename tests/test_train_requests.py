@@ -61,6 +61,8 @@ def test_only_the_words_around_queries_are_weighed_anew(recipe: Recipe, tmp_path
     assert torch.equal(one, other)
     distances = [line["distance"] for line in read_log(tmp_path / "run", "step")]
     assert fmean(distances[-20:]) < 0.7 * fmean(distances[:5])
+    with pytest.raises(UsageError, match=r"saturate is False, but True in .*steps=0 sets it"):
+        fit_request_weights(replace(changed, saturate=False), tmp_path / "other")
     with pytest.raises(UsageError, match="names no init"):
         fit_request_weights(replace(recipe, requests=0.5), tmp_path / "none")
 
@@ -74,7 +76,7 @@ def test_forms_of_one_word_share_a_weight(tiny_model: SpadeModel) -> None:
     words = Words(model)
     with torch.no_grad():
         words.logarithms.copy_(torch.arange(1.0, len(words.logarithms) + 1))
-    factors = words.factors(len(model.kept))
+    factors = words.factors()
     assert factors[places["a"]] == factors[places["cat"]] != 1
     assert factors[places["the"]] not in (1, factors[places["a"]])
     assert factors[places["dog"]] == 1

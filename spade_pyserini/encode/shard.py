@@ -76,7 +76,8 @@ class ShardEncoder:
             except torch.OutOfMemoryError:
                 size = f"{settings.batch_tokens} WordPieces"
                 message = f"the device has no memory left for a batch of {size}"
-                raise SpadeError(f"{message}; take a smaller --batch-tokens") from None
+                cure = "begin anew with a smaller --batch-tokens and --overwrite"
+                raise SpadeError(f"{message}; {cure}") from None
             cut_off += clipped(weights, settings.scale, settings.bits)
             found = sparse(quantize(weights, settings.scale, settings.bits))
             _put(impacts, places, found)

@@ -232,6 +232,8 @@ class SpadeModel(nn.Module):
 
     def use_forms(self, share: float, forms: Tensor | None) -> None:
         """From now on, documents have the other forms of their words, or with a share of 0 not."""
+        if share and forms is None:
+            raise UsageError("a share of forms needs to know which terms are forms of one word")
         self.reconfigure(forms=share)
         self.forms = forms.to(self.kept.device) if share and forms is not None else None
 

@@ -21,8 +21,8 @@ class TermWeight(NamedTuple):
 class Expansion(NamedTuple):
     """What the expansion encoder did to a text, largest impact first; printed for people.
 
-    added: terms that the text does not have. raised: terms of its own that count for more.
-    rest: terms of its own that the weighting encoder alone gives.
+    added: terms that the text does not have, other forms of its words among them. raised: terms of
+    its own that count for more. rest: terms of its own that the weighting encoder alone gives.
     """
 
     added: list[TermWeight]

@@ -39,7 +39,7 @@ def draw_curves(run: Path) -> Path:
 
 def write_card(run: Path, recipe: Recipe, best: dict[str, Any]) -> Path:
     """``README.md`` of the model: what it was trained on and how, and how good it was on dev."""
-    told = ("data", "dev")  # as lists of collections, above the table
+    told = ("data", "dev")  # named above the table; recipe.json of the run has all of them
     settings = [
         [name, str(value)]
         for name, value in recipe.as_json().items()

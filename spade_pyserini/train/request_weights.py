@@ -31,7 +31,7 @@ from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import write_card
 from spade_pyserini.train.requests import AROUND, as_request
-from spade_pyserini.train.start import claim, start_accelerator, start_model
+from spade_pyserini.train.start import claim, start_accelerator
 from spade_pyserini.train.validate import DevSet, as_shipped, validate
 
 logger = logging.getLogger(__name__)
@@ -49,36 +49,43 @@ def fit_request_weights(recipe: Recipe, output: str | Path, *, resume: bool = Fa
     accelerator = start_accelerator(recipe)
     if accelerator.num_processes > 1:
         raise UsageError("weights of requests are fitted by one process, without a launcher")
+    model = SpadeModel.from_pretrained(str(recipe.init), merge=False).to(accelerator.device)
+    _check_settings(recipe, model)
     claim(run, recipe, resume, accelerator)
-    model = start_model(recipe)
     data = load_training_data(recipe)
+    dev = [DevSet(one, model.wordpieces) for one in recipe.dev_collections]
+    length = recipe.max_length
     collections = [
-        _read(model, data, number, recipe.requests) for number in range(len(recipe.collections))
+        _read(model, data, number, recipe.requests, length) for number in range(len(data.sizes))
     ]
     words = Words(model)
     log = RunLog(run)
     log.begin(0)
     _fit(words, collections, model.config.saturate, recipe.seed, log)
-    kept = SpadeModel.from_pretrained(str(recipe.init), merge=False)
-    kept.use_forms(model.config.forms, model.forms)
-    kept.query_weights.data.mul_(words.factors(len(kept.kept)).detach())
-    best = {}
-    if recipe.dev_collections:
-        dev = [DevSet(one, kept.wordpieces) for one in recipe.dev_collections]
-        found = validate(kept, dev, (kept.config.alpha,), recipe.precision)
+    model.query_weights.data.mul_(words.factors().detach().to(model.kept.device))
+    model.save_pretrained(run / "best", half=recipe.half)
+    if dev:
+        found = validate(model, dev, (model.config.alpha,), recipe.precision)
         log.write("validation", STEPS, **found._asdict())
-        best = {"step": STEPS}
     log.close()
-    kept.save_pretrained(run / "best", half=recipe.half)
-    write_card(run, recipe, best)
+    write_card(run, recipe, {"step": STEPS} if dev else {})
     return run / "best"
+
+
+def _check_settings(recipe: Recipe, model: SpadeModel) -> None:
+    """Nothing else is changed here, so the recipe may not ask for it."""
+    for name in ("saturate", "forms", "corpus_idf"):
+        asked, found = getattr(recipe, name), getattr(model.config, name)
+        if asked is not None and asked != found:
+            message = f"recipe: {name} is {asked}, but {found} in {recipe.init}"
+            raise UsageError(f"{message}; `--stage train` with steps=0 sets it")
 
 
 class Sampled(NamedTuple):
     """Some documents of a collection and queries for them.
 
-    terms: all that the queries have. weights [documents, terms]: of the documents as they are
-    encoded, before they saturate. plain, asked: the terms of each query as places in ``terms``,
+    terms: all that the queries have. weights [documents, terms]: of the documents, before they
+    saturate. plain, asked: the terms of each query as places in ``terms``,
     by itself and with words around it.
     """
 
@@ -94,31 +101,35 @@ class Words(nn.Module):
     def __init__(self, model: SpadeModel) -> None:
         super().__init__()
         around = " ".join(text.format("") for text in AROUND)
-        terms = torch.tensor(model.wordpieces.query_places(around))
+        terms = torch.tensor(model.wordpieces.query_places(around), dtype=torch.long)
         numbers = torch.arange(1, len(model.kept) + 1).neg()  # a term is a word of its own
         if model.forms is not None:
             numbers = torch.where(model.forms.cpu() > 0, model.forms.cpu(), numbers)
         self.terms = torch.isin(numbers, numbers[terms]).nonzero().squeeze(1)
-        _, self.words = torch.unique(numbers[self.terms], return_inverse=True)
-        self.logarithms = nn.Parameter(torch.zeros(int(self.words.max()) + 1))
+        found, self.words = torch.unique(numbers[self.terms], return_inverse=True)
+        self.logarithms = nn.Parameter(torch.zeros(len(found)))
+        self.size = len(model.kept)
 
-    def factors(self, size: int) -> Tensor:
-        """[size], 1 for all other terms."""
-        ones = torch.ones(size)
+    def factors(self) -> Tensor:
+        """[|V|], 1 for all other terms."""
+        ones = torch.ones(self.size)
         return ones.index_copy(0, self.terms, self.logarithms.exp()[self.words])
 
 
-def _read(model: SpadeModel, data: TrainingData, number: int, share: float) -> Sampled:
-    """Encode documents of a collection, the relevant ones of its first queries."""
+def _read(model: SpadeModel, data: TrainingData, number: int, share: float, length: int) -> Sampled:
+    """Encode documents of a collection, the relevant ones of its first queries.
+
+    They are cut to ``length`` WordPieces, and terms are as rare as they are among them.
+    """
     first = sum(data.sizes[:number])
     samples = data.samples[first : first + data.sizes[number]]
     docids = list(dict.fromkeys(sample.positive for sample in samples))[:DOCUMENTS]
     there = set(docids)
     qids = list(dict.fromkeys(one.qid for one in samples if one.positive in there))[:QUERIES]
-    words, size, length = model.wordpieces, len(model.kept), model.config.max_length
+    words, size = model.wordpieces, len(model.kept)
     plain = [words.query_places(data.queries[qid]) for qid in qids]
     asked = [words.query_places(as_request(qid, data.queries[qid], share)) for qid in qids]
-    terms = torch.tensor(sorted({one for bag in plain + asked for one in bag}))
+    terms = torch.tensor(sorted({one for bag in plain + asked for one in bag}), dtype=torch.long)
     column = {int(term): place for place, term in enumerate(terms)}
     texts = [data.documents[docid] for docid in docids]
     worth = model.weights_for(count_terms(words, texts, size, length)) * model.query_weights
@@ -146,8 +157,7 @@ def _fit(words: Words, collections: list[Sampled], saturate: bool, seed: int, lo
         drawn = torch.randperm(len(sampled.plain), generator=random)[:BATCH].tolist()
         plain = _bags(sampled, [sampled.plain[one] for one in drawn])
         asked = _bags(sampled, [sampled.asked[one] for one in drawn])
-        size = int(max(sampled.terms.max(), words.terms.max())) + 1
-        factors = words.factors(size)[sampled.terms]
+        factors = words.factors()[sampled.terms]
         wanted = losses.scores(plain, encoded(sampled.weights))
         found = losses.scores(asked, encoded(sampled.weights * factors))
         loss = losses.kl_loss(found, wanted)
