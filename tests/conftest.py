@@ -116,6 +116,12 @@ def tiny_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_corpus(tmp_path_factory.mktemp("corpora") / "tiny")
 
 
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """A corpus of 95 documents: ten shards of ten."""
+    return write_corpus(tmp_path / "many", 95)
+
+
 @pytest.fixture(scope="session")
 def tiny_vectors(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathFactory

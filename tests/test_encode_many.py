@@ -38,11 +38,6 @@ from tests.conftest import write_corpus
 from tests.test_encode import shards
 
 
-@pytest.fixture
-def many(tmp_path: Path) -> Path:
-    return write_corpus(tmp_path / "many", 95)
-
-
 def test_two_processes_write_the_same_bytes(
     many: Path, tiny_model: SpadeModel, tmp_path: Path
 ) -> None:

@@ -20,11 +20,6 @@ from tests.conftest import write_corpus
 from tests.test_encode import shards
 
 
-@pytest.fixture
-def many(tmp_path: Path) -> Path:
-    return write_corpus(tmp_path / "many", 95)
-
-
 def test_machines_side_by_side(
     many: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from spade_pyserini.corpora import open_corpus
-from spade_pyserini.errors import InputError, SpadeError, UsageError
+from spade_pyserini.errors import InputError, SpadeError
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.tensors import padded
 from spade_pyserini.train.checkpoint import (
@@ -54,9 +54,7 @@ class HeadFitter:
 
     def __init__(self, recipe: Recipe, run: Path, resume: bool) -> None:
         self.recipe, self.run = recipe, run
-        self.accelerator = start_accelerator(recipe)
-        if self.accelerator.num_processes > 1:
-            raise UsageError("a head is fitted by one process; start it without a launcher")
+        self.accelerator = start_accelerator(recipe, alone=True)
         claim(run, recipe, resume, self.accelerator)
         torch.manual_seed(recipe.seed)
         self.model = start_model(recipe).to(self.accelerator.device)

@@ -50,9 +50,7 @@ def fit_query_head(recipe: Recipe, output: str | Path, *, resume: bool = False) 
     """Fit for ``recipe.steps``; returns the folder of a model to start from (``init``)."""
     recipe.require("dense_teacher", "decoder_rank")
     run = Path(output)
-    accelerator = start_accelerator(recipe)
-    if accelerator.num_processes > 1:
-        raise UsageError("a head is fitted by one process; start it without a launcher")
+    accelerator = start_accelerator(recipe, alone=True)
     claim(run, recipe, resume, accelerator)
     torch.manual_seed(recipe.seed)
     model = start_model(recipe)

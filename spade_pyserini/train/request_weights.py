@@ -46,9 +46,7 @@ def fit_request_weights(recipe: Recipe, output: str | Path, *, resume: bool = Fa
     """Learn them for the model ``init``; returns the folder of the model that has them."""
     recipe.require("init", "requests")
     run = Path(output)
-    accelerator = start_accelerator(recipe)
-    if accelerator.num_processes > 1:
-        raise UsageError("weights of requests are fitted by one process, without a launcher")
+    accelerator = start_accelerator(recipe, alone=True)
     model = SpadeModel.from_pretrained(str(recipe.init), merge=False).to(accelerator.device)
     _check_settings(recipe, model)
     claim(run, recipe, resume, accelerator)

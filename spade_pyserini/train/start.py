@@ -18,10 +18,16 @@ from spade_pyserini.train.recipe import Recipe
 SHAPE = ("adapter_rank", "adapter_layers", "decoder_rank")  # which tensors there are
 
 
-def start_accelerator(recipe: Recipe) -> Accelerator:
-    """Devices, processes and precision; a second run of this process may want another one."""
+def start_accelerator(recipe: Recipe, *, alone: bool = False) -> Accelerator:
+    """Devices, processes and precision; a second run of this process may want another one.
+
+    ``alone`` is for stages that one process does.
+    """
     AcceleratorState._reset_state()
-    return Accelerator(mixed_precision=recipe.precision)
+    accelerator = Accelerator(mixed_precision=recipe.precision)
+    if alone and accelerator.num_processes > 1:
+        raise UsageError("this stage is done by one process; start it without a launcher")
+    return accelerator
 
 
 def claim(run: Path, recipe: Recipe, resume: bool, accelerator: Accelerator) -> None:
