@@ -109,3 +109,22 @@ def test_a_head_that_knows_what_is_asked(tmp_path: Path) -> None:
     assert {"directory", "file", "remove"} & set(added[:100]) or "files" in added
     with pytest.raises(UsageError, match="the recipe names no dense_teacher"):
         fit_query_head(replace(small, dense_teacher=None), tmp_path / "none")
+
+
+def test_output_weights_are_put_together_once_where_nothing_changes(
+    tiny_backbone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = lively(SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=5, max_length=32)))
+    batches = [model.wordpieces.document_ids([text], 32) for text in ("the old cat", "a dog")]
+    wanted = [model.weigh(batch) for batch in batches]
+    made, put_together = [], model.expansion._output
+    monkeypatch.setattr(
+        model.expansion, "_output", lambda kept: made.append(kept) or put_together(kept)
+    )
+    with model.fixed():
+        assert all(torch.equal(model.weigh(one), w) for one, w in zip(batches, wanted, strict=True))
+    assert len(made) == 1
+    with torch.no_grad():
+        model.expansion.head.bias += 1
+    assert not torch.equal(model.weigh(batches[0]), wanted[0])  # outside, changes count
+    assert len(made) == 2

@@ -61,6 +61,10 @@ class ShardEncoder:
 
     def encode(self, prepared: Prepared, progress: Callable[[int, int], None]) -> Encoded:
         """``progress`` is told the documents and terms of each batch."""
+        with self.model.fixed():
+            return self._encode(prepared, progress)
+
+    def _encode(self, prepared: Prepared, progress: Callable[[int, int], None]) -> Encoded:
         settings, model = self.settings, self.model
         impacts, weighting, expansion = ([NOTHING] * len(prepared.ids) for _ in range(3))
         cut_off = 0
@@ -141,7 +145,8 @@ def batches(ids: list[list[int]], batch_tokens: int) -> Iterator[tuple[list[list
 def calibrated_scale(model: SpadeModel, texts: list[str]) -> float:
     """A scale for quantization: the largest weight of these texts gets the largest impact."""
     ids = model.wordpieces.document_ids(texts, model.config.max_length)
-    weights = [model.weigh(batch).max().item() for batch, _ in batches(ids, BATCH_TOKENS)]
+    with model.fixed():
+        weights = [model.weigh(batch).max().item() for batch, _ in batches(ids, BATCH_TOKENS)]
     return calibrate(max(weights, default=0.0), model.config.bits)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -52,6 +53,14 @@ class MaskedLMHead(nn.Module):
         return transformed
 
 
+class Output(NamedTuple):
+    """Places of some terms in the vocabulary [terms], their output weights [terms, m] and bias."""
+
+    terms: Tensor
+    decoder: Tensor
+    bias: Tensor
+
+
 class TermExpansionEncoder(nn.Module):
     """Masked-LM logits of each token, the k best kept, pooled over the document.
 
@@ -68,6 +77,7 @@ class TermExpansionEncoder(nn.Module):
         self.k = k
         size = backbone.config.vocab_size
         self.register_buffer("expandable", torch.ones(size, dtype=torch.bool))
+        self._fixed: Output | None = None
 
     def initialise(self) -> None:
         """Fresh head."""
@@ -86,9 +96,8 @@ class TermExpansionEncoder(nn.Module):
         """
         rows = self._narrowed(self.head(hidden))
         tokens = rows.flatten(0, 1)
-        terms = (allowed & self.expandable).nonzero().squeeze(1)
-        decoder = self._decoder(terms).to(rows.dtype)
-        bias = self.head.bias[terms].to(rows.dtype)
+        terms, decoder, bias = self._fixed or self._output(allowed)
+        decoder, bias = decoder.to(rows.dtype), bias.to(rows.dtype)
         vector: Tensor = rows.new_zeros(len(attended), len(allowed))
         if not top_k:
             pooled: Tensor = _MaxLogits.apply(rows, decoder, bias, attended)  # type: ignore[no-untyped-call]
@@ -101,6 +110,20 @@ class TermExpansionEncoder(nn.Module):
         values = values.relu() * attended.reshape(-1, 1)  # Eq. 7: ReLU and top-k commute
         values, indices = values.view(len(attended), -1), terms[indices].view(len(attended), -1)
         return vector.scatter_reduce(1, indices, values, reduce="amax")  # Eq. 9
+
+    @contextmanager
+    def fixed(self, allowed: Tensor) -> Iterator[None]:
+        """In here no weight and no mask changes: the output weights are put together once."""
+        with torch.no_grad():
+            self._fixed = self._output(allowed)
+        try:
+            yield
+        finally:
+            self._fixed = None
+
+    def _output(self, allowed: Tensor) -> Output:
+        terms = (allowed & self.expandable).nonzero().squeeze(1)
+        return Output(terms, self._decoder(terms), self.head.bias[terms])
 
     def logits(self, hidden: Tensor) -> Tensor:
         """All logits of some tokens, [tokens, m] to [tokens, |V|]."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -293,6 +294,10 @@ class SpadeModel(nn.Module):
             hidden = _hidden(self.expansion.backbone, input_ids, attention_mask)
         vectors: Tensor = self.expansion(hidden, attention_mask.bool(), self.kept, top_k)
         return vectors
+
+    def fixed(self) -> AbstractContextManager[None]:
+        """For many batches with a model that nobody changes: what they share is computed once."""
+        return self.expansion.fixed(self.kept)
 
     def aggregate(self, weighting: Tensor, expansion: Tensor) -> Tensor:
         """Eq. 10: the weighted sum of both vectors, saturated where the model is."""
