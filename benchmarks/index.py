@@ -3,27 +3,22 @@
     python benchmarks/index.py --documents 100000
     python benchmarks/index.py --documents 100000 1000000 --vectors encode/pydoc.spade-mini
 
-Vectors are drawn from those of a real encoding (``--vectors``): the number of terms of a document,
-the terms and their impacts come from real documents, mixed anew, so both distributions are real
-and no two documents are the same. Both builders read the same files with the same threads, one
-after the other; the time is that of the whole call, with its checks, and the seconds that a JVM
-needs to start are in Anserini's as in ours.
+Vectors are drawn from those of a real encoding (``--vectors``), see ``synthetic.py``. Both builders
+read the same files with the same threads, one after the other; the time is that of the whole call,
+with its checks, and the seconds that a JVM needs to start are in Anserini's as in ours.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
-import multiprocessing
-import random
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-SHARD = 2000  # documents of a file
+from synthetic import write_vectors
+
 BUILDERS = ("direct", "anserini")
 
 
@@ -34,7 +29,7 @@ def main() -> None:
     add("--vectors", default="encode/pydoc.spade-mini", help="where real vectors are")
     add("--threads", type=int, default=2)
     add("--builders", nargs="+", default=BUILDERS, choices=BUILDERS)
-    add("--folder", help="keep vectors and indexes here")
+    add("--folder", help="where vectors and indexes are put meanwhile")
     options = parser.parse_args()
     print("builder   documents  postings/document  seconds  documents/s  index MB", flush=True)
     for documents in options.documents:
@@ -54,38 +49,6 @@ def main() -> None:
                 )
             if len(rates) == len(BUILDERS):
                 print(f"direct / anserini: {rates['direct'] / rates['anserini']:.1f}", flush=True)
-
-
-Vector = list[tuple[str, int]]
-real: list[Vector] = []  # of a process that writes files
-
-
-def write_vectors(source: Path, folder: Path, documents: int) -> int:
-    """Synthetic documents in files of `SHARD`; returns the number of their postings."""
-    folder.mkdir()
-    ranges = [range(one, min(one + SHARD, documents)) for one in range(0, documents, SHARD)]
-    with multiprocessing.Pool(initializer=read_real, initargs=(source,)) as pool:
-        return sum(pool.starmap(write_file, [(folder, one) for one in ranges]))
-
-
-def read_real(source: Path) -> None:
-    from spade_pyserini.vectors import read_vectors
-
-    real.extend(list(vector.impacts.items()) for vector in read_vectors(source) if vector.impacts)
-
-
-def write_file(folder: Path, docids: range) -> int:
-    """Every document takes its length from one real document and its terms from three."""
-    choose, postings = random.Random(docids.start), 0
-    with gzip.open(folder / f"docs{docids.start // SHARD:04d}.jsonl.gz", "wt", 1) as stream:
-        for docid in docids:
-            size = len(choose.choice(real))
-            mixed = dict(term for _ in range(3) for term in choose.choice(real))
-            terms = choose.sample(sorted(mixed), min(size, len(mixed)))
-            postings += len(terms)
-            vector = {term: mixed[term] for term in terms}
-            stream.write(json.dumps({"id": f"d{docid}", "vector": vector}) + "\n")
-    return postings
 
 
 def build(source: Path, output: Path, builder: str, threads: int) -> float:
