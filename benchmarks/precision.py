@@ -2,11 +2,16 @@
 
     pip install onnx onnxscript onnxruntime openvino
     python benchmarks/precision.py
+    python benchmarks/precision.py --rankings ../shared/data/msmarco-dl19-20-pool/test --pool RUN
 
 All run the same transformer (MiniLM, six layers) on the same batches of docstrings, 24 texts of 86
 WordPieces, with the same threads, one after the other in one process; the best of three rounds
 counts. What is not installed is left out. The cosine is that of all hidden states with torch's in
 fp32: an export that gives other states is no export.
+
+``--rankings`` asks what int8 does to spade-mini: nDCG@10 and MRR@10 of exact float scores with all
+linear layers of both transformers as they are and in int8 (torch's, dynamic, by channel), on the
+documents of a split's collection that are judged or among the first 20 of a run.
 """
 
 from __future__ import annotations
@@ -23,13 +28,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from spade_pyserini import open_corpus
+from spade_pyserini import SpadeModel, open_corpus
 from spade_pyserini.models.backbone import load_backbone
 from spade_pyserini.records import Document
+from spade_pyserini.train.recipe import DevCollection
+from spade_pyserini.train.validate import DevSet, validate
 from spade_pyserini.wordpiece import WordPieces
 
 TEXTS, LENGTH = 24, 86
 ROUNDS = 3
+INT8 = {nn.Linear: torch.ao.quantization.per_channel_dynamic_qconfig}
 Run = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -38,9 +46,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--skip", nargs="*", default=[], help="engines, as in `torch bf16`")
+    parser.add_argument("--rankings", metavar="SPLIT", help="what int8 does to these topics")
+    parser.add_argument("--pool", metavar="RUN", help="with --rankings: of the same topics")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
+    if options.rankings:
+        compare_rankings(options.rankings, options.pool)
+        return
     backbone = load_backbone("minilm")
     transformer = Transformer(backbone.transformer).eval()
     texts = itertools.cycle(open_corpus("pydoc"))
@@ -59,6 +72,21 @@ def main() -> None:
             rate = TEXTS * len(batches) / min(seconds(run, batches, mask) for _ in range(ROUNDS))
             first = first or rate
             print(f"{name:18} {rate:8.1f} {rate / first:6.2f} {cosine:7.4f}", flush=True)
+
+
+def compare_rankings(split: str, pool: str | None) -> None:
+    model = SpadeModel.from_pretrained("spade-mini")
+    corpus = str(Path(split).parent)
+    dev = DevSet(DevCollection(corpus, split, split, pool, depth=20), model.wordpieces)
+    print(f"{len(dev.topics)} topics, {len(dev.texts)} documents of {dev.name}")
+    print("precision  documents/s  nDCG@10  MRR@10")
+    for precision in ("fp32", "int8"):
+        if precision == "int8":
+            for encoder in (model.weighting, model.expansion):
+                torch.ao.quantization.quantize_dynamic(encoder.backbone, INT8, inplace=True)
+        found = validate(model, [dev], (model.config.alpha,))
+        speed = found.documents_per_second
+        print(f"{precision:9} {speed:12.1f} {found.ndcg:8.4f} {found.mrr:7.4f}", flush=True)
 
 
 def next_batch(wordpieces: WordPieces, documents: Iterator[Document]) -> Tensor:
@@ -92,8 +120,7 @@ def seconds(run: Run, batches: list[Tensor], mask: Tensor) -> float:
 def engines(model: Transformer, folder: Path, threads: int) -> Iterator[tuple[str, Run]]:
     yield "torch fp32", model
     yield "torch bf16", lambda ids, mask: autocast(model, ids, mask)
-    scheme = {nn.Linear: torch.ao.quantization.per_channel_dynamic_qconfig}
-    yield "torch int8", torch.ao.quantization.quantize_dynamic(model, scheme)
+    yield "torch int8", torch.ao.quantization.quantize_dynamic(model, INT8)
     if all(map(importlib.util.find_spec, ("onnx", "onnxscript", "onnxruntime"))):
         file = folder / "fp32.onnx"
         size = (TEXTS, LENGTH)  # two tensors: one twice would be taken for one input

@@ -14,6 +14,7 @@ from spade_pyserini import (
     evaluate_run,
     open_corpus,
     read_qrels,
+    read_run,
     read_topics,
     read_vectors,
     search_topics,
@@ -130,7 +131,8 @@ def test_the_command_runs_what_is_missing(
     assert float(found[0]["terms per document"]) < float(found[1]["terms per document"])
     names = {"sweep.csv", "sweep.manifest.json"}
     figures = {f"{name}.{form}" for name in ("alpha", "tradeoff") for form in ("png", "svg")}
-    assert {path.name for path in folder.iterdir()} == names | figures
+    runs = {f"run.alpha-{alpha}.gamma-1.k-3.txt" for alpha in ("0", "0.5")}
+    assert {path.name for path in folder.iterdir()} == names | figures | runs
 
     # The same figures by the road of the commands.
     components = Components(encoded, [0.5])
@@ -143,6 +145,8 @@ def test_the_command_runs_what_is_missing(
     for measure, name in zip(measures, ("MRR@10", "nDCG@10"), strict=True):
         assert float(found[1][name]) == pytest.approx(scores[measure], abs=5e-5)
         assert scores[measure] > 0
+    kept = read_run(folder / "run.alpha-0.5.gamma-1.k-3.txt")
+    assert evaluate_run(read_qrels(str(recipe.qrels)), kept, measures) == scores
 
     # What is in the table is not run again.
     path = folder / "sweep.csv"
@@ -159,7 +163,9 @@ def test_the_command_runs_what_is_missing(
     assert again[0]["ms per query"] == "12345.5"
     assert again[1] == found[1]
     assert int(again[2]["removed terms"]) > 0
-    assert {path.name for path in folder.iterdir()} - figures - names == {"gamma.png", "gamma.svg"}
+    runs |= {f"run.alpha-{alpha}.gamma-0.1.k-3.txt" for alpha in ("0", "0.5")}
+    left = {path.name for path in folder.iterdir()} - figures - names - runs
+    assert left == {"gamma.png", "gamma.svg"}
 
 
 @pytest.mark.java
@@ -169,6 +175,7 @@ def test_k_encodes_again(
     tiny_model_folder: Path,
     tmp_path: Path,
     judged: tuple[object, ...],
+    recipe: Recipe,
     run: Commands,
 ) -> None:
     folder = tmp_path / "out"
@@ -179,7 +186,8 @@ def test_k_encodes_again(
     found = rows(folder)
     assert [row["k"] for row in found] == ["1", "3"]
     assert float(found[0]["terms per document"]) < float(found[1]["terms per document"])
-    assert {path.stem for path in folder.iterdir()} == {"sweep", "sweep.manifest", "k", "tradeoff"}
+    files = {path.stem for path in folder.iterdir() if not path.stem.startswith("run.")}
+    assert files == {"sweep", "sweep.manifest", "k", "tradeoff"}
     model = SpadeModel.from_pretrained(tiny_model_folder)
     model.reconfigure(k=1)
     encode_corpus(
@@ -189,6 +197,9 @@ def test_k_encodes_again(
     scale = components.scale(0.5, set())
     made = components.write_vectors(tmp_path / "v", 0.5, set(), scale)
     assert float(found[0]["terms per document"]) == round(made.terms_per_document, 2)
+
+    pooled = run("sweep", *arguments, "--k", 2, *of, "--pool", recipe.negatives)
+    assert pooled.code == 1 and "of other documents" in pooled.err
 
     assert run("sweep", *arguments, "--k", 1).code == 2
     other = tmp_path / "model"
@@ -230,8 +241,9 @@ def test_another_sweep_in_the_same_folder_is_refused(
     (folder / "sweep.csv").write_text((folder / "sweep.csv").read_text() + "1,x\n")
     damaged = run("sweep", *arguments)
     assert damaged.code == 1 and "not a line of a sweep" in damaged.err
-    assert run("sweep", *arguments, "--topics", other, "--overwrite").code == 0
+    assert run("sweep", *arguments, "--topics", other, "--overwrite", "--alpha", 0).code == 0
     assert len(rows(folder)) == 1
+    assert [path.name for path in folder.glob("run.*")] == ["run.alpha-0.gamma-1.k-3.txt"]
 
     without = run("sweep", *arguments, "--components", tiny_vectors, "--output", tmp_path / "x")
     assert without.code == 1 and "run its encode command with --components" in without.err
@@ -259,7 +271,7 @@ def test_a_setting_that_leaves_nothing_scores_nothing(
 
 
 @pytest.mark.parametrize(
-    "change", [("--alpha", 2), ("--gamma", "nan"), ("--k", 0), ("--corpus", "x")]
+    "change", [("--alpha", 2), ("--gamma", "nan"), ("--k", 0), ("--corpus", "x"), ("--pool", "x")]
 )
 def test_wrong_calls(
     encoded: Path, tmp_path: Path, judged: tuple[object, ...], run: Commands, change: tuple[object]

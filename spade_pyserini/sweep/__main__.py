@@ -44,17 +44,20 @@ def main(arguments: list[str]) -> None:
         "(default: that of the components)",
     )
     add("--corpus", metavar="NAME|PATH", help="with --k: the corpus of the components")
+    add("--pool", nargs="+", metavar="RUN[:N]|QRELS", help="with --k: as for spade_pyserini.encode")
     add("--model", metavar="NAME|PATH", help="with --k: the model of the components")
-    add("--output", required=True, metavar="DIR", help="folder for sweep.csv and the figures")
+    add("--output", required=True, metavar="DIR", help="folder for sweep.csv, figures and runs")
     add("--overwrite", action="store_true", help="forget the settings that were run before")
     options = parser.parse_args(arguments)
     cli.log_to_stderr(options.verbose)
     if not bool(options.k) == bool(options.corpus) == bool(options.model):
         raise UsageError("--k, --corpus and --model go together")
+    if options.pool and not options.corpus:
+        raise UsageError("--pool says which documents of --corpus there are")
     if not options.verbose:  # one line for each setting is enough
         logging.getLogger("spade_pyserini.index").setLevel(logging.ERROR)
 
-    from spade_pyserini.corpora import open_corpus
+    from spade_pyserini.corpora import open_corpus, prepared
     from spade_pyserini.evaluate import DEFAULT_MEASURES, parse_measures
     from spade_pyserini.models import SpadeModel
     from spade_pyserini.sweep import sweep
@@ -62,6 +65,7 @@ def main(arguments: list[str]) -> None:
     from spade_pyserini.topics import read_topics
 
     qrels, level = cli.judgements(options)
+    corpus = prepared(open_corpus(options.corpus), pool=options.pool) if options.corpus else None
     results = sweep(
         options.components,
         read_topics(options.topics),
@@ -72,7 +76,7 @@ def main(arguments: list[str]) -> None:
         ks=options.k or (),
         measures=parse_measures(options.measure) if options.measure else DEFAULT_MEASURES,
         level=level,
-        corpus=open_corpus(options.corpus) if options.corpus else None,
+        corpus=corpus,
         model=SpadeModel.from_pretrained(options.model) if options.model else None,
         overwrite=options.overwrite,
     )

@@ -25,7 +25,7 @@ from spade_pyserini.files import folder_bytes, lock, remove
 from spade_pyserini.index import build_impact_index
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.records import Ranking, Topic
-from spade_pyserini.search import ImpactSearcher
+from spade_pyserini.search import ImpactSearcher, write_run
 from spade_pyserini.sweep.figures import draw_figures
 from spade_pyserini.sweep.results import Results, Row
 from spade_pyserini.sweep.setting import Components
@@ -54,6 +54,7 @@ def sweep(
 ) -> Results:
     """Run all settings that ``output/sweep.csv`` lacks, and draw the figures of all it has.
 
+    Each leaves its run beside the table, for `breakdown`, `compare` and significance tests.
     ``source`` is a folder of vectors that were encoded with their components. A k that is not
     theirs needs the ``corpus`` and the ``model``, whose k it changes, to encode again. ``level`` is
     the lowest grade that binary measures take for relevant.
@@ -75,7 +76,8 @@ def sweep(
         origin = _origin(manifest, topics, qrels, level)
         results = Results(output, origin, list(names), overwrite)
         if overwrite:
-            remove(work)
+            for path in (work, *output.glob("run.alpha-*.gamma-*.k-*.txt")):
+                remove(path)
         for k in dict.fromkeys(ks):
             grid = itertools.product(dict.fromkeys(gammas), dict.fromkeys(alphas))
             missing = [(alpha, gamma) for gamma, alpha in grid if (alpha, gamma, k) not in results]
@@ -91,6 +93,7 @@ def sweep(
                     costs = _index(components, alpha, gamma, folder)
                     rankings, latency = _search(folder / "index", topics, warm_up)
                 warm_up = 1
+                write_run(rankings, run_path(output, alpha, gamma, k), overwrite=True)
                 found = evaluate_run(qrels, rankings, list(names.values()))
                 row = {"alpha": alpha, "gamma": gamma, "k": k, "ms per query": round(latency, 3)}
                 row |= {name: round(found[measure], 4) for name, measure in names.items()} | costs
@@ -99,6 +102,10 @@ def sweep(
         remove(work)
         draw_figures(results.rows, next(iter(names)), output)
     return results
+
+
+def run_path(folder: Path, alpha: float, gamma: float, k: int) -> Path:
+    return folder / f"run.alpha-{alpha:g}.gamma-{gamma:g}.k-{k}.txt"
 
 
 @contextmanager
