@@ -33,11 +33,9 @@ from spade_pyserini.models.layers import Halves, split
 from spade_pyserini.models.precision import autocast, check_precision
 from spade_pyserini.models.quantize import calibrate, quantize
 from spade_pyserini.models.tensors import SparseVector, mix, padded, sparse
-from spade_pyserini.models.terms import Expansion, TermWeight
+from spade_pyserini.models.terms import Expansion, TermWeight, term_weights
 from spade_pyserini.models.weighting import TermWeightingEncoder
 from spade_pyserini.wordpiece import WordPieces
-
-TINY = 1e-12  # instead of a division by 0
 
 
 class SpadeModel(nn.Module):
@@ -360,32 +358,12 @@ class SpadeModel(nn.Module):
             scale = calibrate(max(part.max().item() for part in parts), self.config.bits)
         return [vector for part in parts for vector in self.impacts(part, scale or 1.0)]
 
-    @torch.inference_mode()
     def explain(self, text: str) -> list[TermWeight]:
         """The terms of a text's vector, largest impact first, and what each encoder gave to them.
 
         An uncalibrated model takes its scale from this text.
         """
-        (ids,) = self.wordpieces.document_ids([text], self.config.max_length)
-        weighting, expansion = self.components([ids])
-        weights = self.aggregate(weighting, expansion)
-        scale = self.config.scale or calibrate(weights.max().item(), self.config.bits)
-        alpha = self.config.alpha
-        # Of a saturated weight, each encoder gave the share that it has of the sum.
-        saturated = weights / mix(weighting, expansion, alpha).clamp(min=TINY)
-        own, added = self.by_term(torch.cat([weighting, expansion]) * saturated)
-        present = {self.wordpieces.terms[one] for one in ids}
-        found = [
-            TermWeight(
-                term,
-                term in present,
-                (1 - alpha) * scale * own.get(term, 0.0),
-                alpha * scale * added.get(term, 0.0),
-                impact,
-            )
-            for term, impact in self.impacts(weights, scale)[0].items()
-        ]
-        return sorted(found, key=lambda one: -one.impact)
+        return term_weights(self, text)
 
     def expand(self, text: str) -> Expansion:
         """Which terms were added to a text and which were raised, as in the paper's Table 7.
