@@ -10,6 +10,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# A process for each core; the tests of a file share what they have made.
+PARALLEL := -n auto --dist loadfile
 
 .PHONY: demo test test-all check format clean
 
@@ -17,10 +19,10 @@ demo: $(INSTALLED)
 	$(BIN)/python -m spade_pyserini.demo
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
 test-all: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 check: $(INSTALLED)
 	$(BIN)/ruff check
