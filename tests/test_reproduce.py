@@ -202,8 +202,11 @@ def test_a_shipped_condition(condition: Condition, monkeypatch: pytest.MonkeyPat
         with pytest.raises(AcceptedError):
             module.main(words)
         assert not any(word.startswith("/") for word in words)
-    searches = {one.topics: Path(one.index).name for one in parsed if "topics" in one}
+    searches = {one.topics: Path(one.index).name for one in parsed if getattr(one, "index", None)}
+    sweeps = [one.output for one in parsed if "gamma" in one]
     for one in condition.expected:
+        if str(Path(one.run).parent) in sweeps:
+            continue
         assert one.run.startswith(f"runs/run.{searches[one.qrels]}.")  # the default of search
         assert one.run.endswith(f"{one.qrels.split('/')[-1]}.txt")
 
