@@ -11,6 +11,7 @@ import torch
 from spade_pyserini import SpadeConfig, SpadeModel
 from spade_pyserini.errors import UsageError
 from spade_pyserini.models.counts import count_terms, most_frequent
+from spade_pyserini.models.expansion import Output
 from spade_pyserini.train import Recipe, fit_query_head, load_recipe, train
 from spade_pyserini.train.log import read_log
 from tests.conftest import lively
@@ -117,14 +118,18 @@ def test_output_weights_are_put_together_once_where_nothing_changes(
     model = lively(SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=5, max_length=32)))
     batches = [model.wordpieces.document_ids([text], 32) for text in ("the old cat", "a dog")]
     wanted = [model.weigh(batch) for batch in batches]
-    made, put_together = [], model.expansion._output
-    monkeypatch.setattr(
-        model.expansion, "_output", lambda kept: made.append(kept) or put_together(kept)
-    )
+    made: list[torch.Tensor] = []
+    put_together = model.expansion._output
+
+    def counted(kept: torch.Tensor) -> Output:
+        made.append(kept)
+        return put_together(kept)
+
+    monkeypatch.setattr(model.expansion, "_output", counted)
     with model.fixed():
         assert all(torch.equal(model.weigh(one), w) for one, w in zip(batches, wanted, strict=True))
     assert len(made) == 1
     with torch.no_grad():
-        model.expansion.head.bias += 1
+        model.expansion.head.bias.add_(1)
     assert not torch.equal(model.weigh(batches[0]), wanted[0])  # outside, changes count
     assert len(made) == 2
