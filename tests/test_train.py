@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from spade_pyserini import SpadeModel
 from spade_pyserini.errors import (
     InputError,
+    NotFoundError,
     OutputExistsError,
     SpadeError,
 )
@@ -176,6 +178,19 @@ def test_another_recipe_in_the_same_folder(recipe: Recipe, tmp_path: Path) -> No
         train(short, tmp_path / "run")
     with pytest.raises(OutputExistsError, match=r"tau 50\.0, now 10\.0"):
         train(replace(short, tau=10.0), tmp_path / "run", resume=True)
+
+
+def test_of_a_finished_run_nothing_is_read_again(recipe: Recipe, tmp_path: Path) -> None:
+    queries = Path(shutil.copy(recipe.queries or "", tmp_path))
+    short = replace(recipe, queries=str(queries), steps=3)
+    best = train(short, tmp_path / "run")
+    queries.unlink()
+    assert train(short, tmp_path / "run", resume=True) == best
+    with pytest.raises(OutputExistsError, match=r"tau 50\.0, now 10\.0"):
+        train(replace(short, tau=10.0), tmp_path / "run", resume=True)
+    (tmp_path / "run" / "finished").unlink()
+    with pytest.raises(NotFoundError, match=r"queries\.tsv"):
+        train(short, tmp_path / "run", resume=True)
 
 
 def test_nan_stops_and_keeps_the_last_checkpoint(recipe: Recipe, tmp_path: Path) -> None:

@@ -61,6 +61,9 @@ def test_only_the_words_around_queries_are_weighed_anew(recipe: Recipe, tmp_path
     assert torch.equal(one, other)
     distances = [line["distance"] for line in read_log(tmp_path / "run", "step")]
     assert fmean(distances[-20:]) < 0.7 * fmean(distances[:5])
+    written = (best / "model.safetensors").stat().st_mtime_ns
+    assert fit_request_weights(changed, tmp_path / "run", resume=True) == best
+    assert (best / "model.safetensors").stat().st_mtime_ns == written  # finished: nothing to do
     with pytest.raises(UsageError, match=r"saturate is False, but True in .*steps=0 sets it"):
         fit_request_weights(replace(changed, saturate=False), tmp_path / "other")
     with pytest.raises(UsageError, match="names no init"):

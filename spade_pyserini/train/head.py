@@ -33,7 +33,13 @@ from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.optimise import encoder_optimiser
 from spade_pyserini.train.optimise import step as optimise
 from spade_pyserini.train.recipe import Recipe
-from spade_pyserini.train.start import claim, start_accelerator, start_model
+from spade_pyserini.train.start import (
+    claim,
+    finish,
+    is_finished,
+    start_accelerator,
+    start_model,
+)
 
 HIDDEN = 0.15  # of the WordPieces, BERT's share
 MASKED, RANDOM = 0.8, 0.1  # of the hidden ones; the rest is left as it is
@@ -44,8 +50,11 @@ SHORTEST = 8  # WordPieces; what is shorter says nothing about what was hidden
 def fit_head(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
     """Train for ``recipe.steps``; returns the folder of a model to start from (``init``)."""
     run = Path(output)
+    if is_finished(run, recipe, resume):
+        return run / "best"
     fitter = HeadFitter(recipe, run, resume)
     fitter.train()
+    finish(run)
     return run / "best"
 
 

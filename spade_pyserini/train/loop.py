@@ -50,7 +50,13 @@ from spade_pyserini.train.optimise import step as optimise
 from spade_pyserini.train.pruning import DocumentFrequency, PruningSettings
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import draw_curves, write_card
-from spade_pyserini.train.start import claim, start_accelerator, start_model
+from spade_pyserini.train.start import (
+    claim,
+    finish,
+    is_finished,
+    start_accelerator,
+    start_model,
+)
 from spade_pyserini.train.step import backward
 from spade_pyserini.train.validate import ALPHAS, DevSet, Validation, validate
 
@@ -64,12 +70,15 @@ BOTH = ("cotrain", "apart", "joint")  # strategies that train both
 def train(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
     """Train by ``recipe`` into the folder ``output``; returns the folder of the best model."""
     run = Path(output)
+    if is_finished(run, recipe, resume):
+        return run / "best"
     trainer = Trainer(recipe, run, resume)
     trainer.train()
     if trainer.accelerator.is_main_process:
         write_card(run, recipe, trainer.best)
         if recipe.steps:
             draw_curves(run)
+        finish(run)
     return run / "best"
 
 

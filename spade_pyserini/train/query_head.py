@@ -36,7 +36,13 @@ from spade_pyserini.topics import read_topics
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.optimise import rate_factor
 from spade_pyserini.train.recipe import Recipe
-from spade_pyserini.train.start import claim, start_accelerator, start_model
+from spade_pyserini.train.start import (
+    claim,
+    finish,
+    is_finished,
+    start_accelerator,
+    start_model,
+)
 
 logger = logging.getLogger(__name__)
 HELD_OUT = 2000  # texts that the fit is measured on, at most a tenth
@@ -50,6 +56,8 @@ def fit_query_head(recipe: Recipe, output: str | Path, *, resume: bool = False) 
     """Fit for ``recipe.steps``; returns the folder of a model to start from (``init``)."""
     recipe.require("dense_teacher", "decoder_rank")
     run = Path(output)
+    if is_finished(run, recipe, resume):
+        return run / "best"
     accelerator = start_accelerator(recipe, alone=True)
     claim(run, recipe, resume, accelerator)
     torch.manual_seed(recipe.seed)
@@ -70,6 +78,7 @@ def fit_query_head(recipe: Recipe, output: str | Path, *, resume: bool = False) 
     _fit(vectors, bags, wanted.clone(), recipe, RunLog(run))
     install(vectors, model, texts[:SAMPLE])
     model.eval().save_pretrained(run / "best")
+    finish(run)
     return run / "best"
 
 

@@ -31,7 +31,7 @@ from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import write_card
 from spade_pyserini.train.requests import AROUND, as_request
-from spade_pyserini.train.start import claim, start_accelerator
+from spade_pyserini.train.start import claim, finish, is_finished, start_accelerator
 from spade_pyserini.train.validate import DevSet, as_shipped, validate
 
 logger = logging.getLogger(__name__)
@@ -46,6 +46,8 @@ def fit_request_weights(recipe: Recipe, output: str | Path, *, resume: bool = Fa
     """Learn them for the model ``init``; returns the folder of the model that has them."""
     recipe.require("init", "requests")
     run = Path(output)
+    if is_finished(run, recipe, resume):
+        return run / "best"
     accelerator = start_accelerator(recipe, alone=True)
     model = SpadeModel.from_pretrained(str(recipe.init), merge=False).to(accelerator.device)
     _check_settings(recipe, model)
@@ -67,6 +69,7 @@ def fit_request_weights(recipe: Recipe, output: str | Path, *, resume: bool = Fa
         log.write("validation", STEPS, **found._asdict())
     log.close()
     write_card(run, recipe, {"step": STEPS} if dev else {})
+    finish(run)
     return run / "best"
 
 

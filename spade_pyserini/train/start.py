@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 
 from accelerate import Accelerator
@@ -15,6 +16,9 @@ from spade_pyserini.models import SpadeConfig, SpadeModel
 from spade_pyserini.train.forms import word_forms
 from spade_pyserini.train.recipe import Recipe
 
+logger = logging.getLogger(__name__)
+RECIPE = "recipe.json"
+FINISHED = "finished"  # a file of a run that has nothing left to do
 SHAPE = ("adapter_rank", "adapter_layers", "decoder_rank")  # which tensors there are
 
 
@@ -38,16 +42,33 @@ def claim(run: Path, recipe: Recipe, resume: bool, accelerator: Accelerator) -> 
 
 
 def _claim(run: Path, recipe: Recipe, resume: bool) -> None:
-    path = run / "recipe.json"
-    if path.exists():
+    if (run / RECIPE).exists():
         if not resume:
             raise OutputExistsError(f"{run} holds a run already; pass --resume to go on with it")
-        usual, new = (json.loads(json.dumps(one.as_json())) for one in (Recipe(), recipe))
-        old = {**usual, **read_json_file(path)}  # settings may have come since it was begun
-        if old != new:
-            shown = differences(old, new)
-            raise OutputExistsError(f"{run} was begun with another recipe ({shown})")
-    write_json(path, recipe.as_json())
+        _refuse_another(run, recipe)
+    write_json(run / RECIPE, recipe.as_json())
+
+
+def _refuse_another(run: Path, recipe: Recipe) -> None:
+    usual, new = (json.loads(json.dumps(one.as_json())) for one in (Recipe(), recipe))
+    old = {**usual, **read_json_file(run / RECIPE)}  # settings may have come since it was begun
+    if old != new:
+        shown = differences(old, new)
+        raise OutputExistsError(f"{run} was begun with another recipe ({shown})")
+
+
+def is_finished(run: Path, recipe: Recipe, resume: bool) -> bool:
+    """Whether there is nothing to resume: then nothing is read, which takes longer than to look."""
+    if not (resume and (run / FINISHED).exists()):
+        return False
+    _refuse_another(run, recipe)
+    logger.info("%s is finished", run)
+    return True
+
+
+def finish(run: Path) -> None:
+    """Let `is_finished` know."""
+    (run / FINISHED).touch()
 
 
 def start_model(recipe: Recipe) -> SpadeModel:
