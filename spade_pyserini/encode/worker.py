@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import Tolerance
+from spade_pyserini.encode.memory import give_back
 from spade_pyserini.encode.output import intact
 from spade_pyserini.encode.shard import Encoded, Prepared, ShardEncoder, input_digest
 from spade_pyserini.models import SpadeModel
@@ -75,6 +76,7 @@ class Worker:
                 while (read := ahead.take()).found is not None:
                     if isinstance(read.found, Prepared):
                         progress = self._watched(len(read.found.ids), ahead.begin)
+                        give_back()
                         encoded = self.encoder.encode(read.found, progress)
                         unwritten.append(writing.submit(self._finish, encoded, read.errors))
                     else:

@@ -1,0 +1,28 @@
+"""A process does not grow from shard to shard."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+import pytest
+
+from spade_pyserini.encode.memory import give_back
+
+
+def resident() -> int:
+    """Bytes of this process that are in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be asked")
+def test_what_is_free_between_pieces_in_use_goes_back() -> None:
+    size, count, every = 64 * 1024, 4000, 50
+    pieces: list[bytes | None] = [b"x" * size for _ in range(count)]
+    for place in range(count):
+        if place % every:
+            pieces[place] = None
+    held = resident()
+    give_back()
+    assert held - resident() > 0.8 * size * count
+    assert all(piece == b"x" * size for piece in pieces[::every])
