@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ EXAMPLE = """python -m spade_pyserini.reproduce --list
 FILE = "runs/reproduce.yaml"
 SOURCES = ("measured", "paper")
 ANY_MODEL = "OWNER/MODEL"  # in a command: the user's, given with --model
+SEED = "SEED"  # in a command and in the name of a run: the number given with --seed
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,13 @@ def _check_command(command: object) -> None:
         raise ValueError(f"{module} is no command; they are spade_pyserini.encode and so on")
 
 
+def with_seed(condition: Condition, seed: int) -> Condition:
+    """The condition with this seed in its commands and the names of its runs."""
+    commands = [command.replace(SEED, str(seed)) for command in condition.commands]
+    runs = [replace(one, run=one.run.replace(SEED, str(seed))) for one in condition.expected]
+    return replace(condition, commands=commands, expected=runs)
+
+
 def command_lines(condition: Condition, model: str | None = None) -> list[list[str]]:
     """The commands as words, the user's model in its place."""
     lines = [shlex.split(command) for command in condition.commands]
@@ -201,6 +209,7 @@ def main(arguments: list[str]) -> None:
     what.add_argument("--condition", metavar="NAME", help="run the commands of this one")
     add("--dry-run", action="store_true", help="show the commands only")
     add("--model", metavar="NAME|PATH", help=f"the model, where the commands say {ANY_MODEL}")
+    add("--seed", type=int, help=f"of training, where the commands say {SEED} (default: 0)")
     add("--check-paper", action="store_true", help="the paper's figures have to be met, too")
     add("--file", default=FILE, help="the conditions")
     cli.add_data_dir(parser)
@@ -213,6 +222,9 @@ def main(arguments: list[str]) -> None:
     if options.condition not in conditions:
         raise UsageError(f"{options.file} has no condition {options.condition!r}; see --list")
     condition = conditions[options.condition]
+    if options.seed is not None and not any(SEED in command for command in condition.commands):
+        raise UsageError(f"{condition.name} trains nothing, or with a seed of its own")
+    condition = with_seed(condition, options.seed or 0)
     lines = command_lines(condition, options.model)
     if not options.dry_run and any(ANY_MODEL in line for line in lines):
         raise UsageError(f"the commands say {ANY_MODEL}: name a trained model with --model")

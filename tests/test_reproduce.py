@@ -115,6 +115,22 @@ def test_the_commands_alone(place: Path, run: Commands) -> None:
     assert not (place / "encode").exists()
 
 
+def test_a_seed_is_in_commands_and_runs(place: Path, run: Commands) -> None:
+    (place / "run-3.txt").write_text(RUN)
+    commands = ["spade_pyserini.evaluate --qrels qrels.txt --run run-SEED.txt"]
+    file = write(
+        entry(commands=commands, **expect("measured", 0.75, run="run-SEED.txt")), entry(name="two")
+    )
+    asked = ("reproduce", "--file", file, "--condition")
+    found = run(*asked, "one", "--seed", "3")
+    assert found.code == 0, found.err
+    assert "--run run-3.txt" in found.out
+    assert "--run run-0.txt" in run(*asked, "one", "--dry-run").out
+    without = run(*asked, "two", "--seed", "3")
+    assert without.code == 2
+    assert "two trains nothing, or with a seed of its own" in without.err
+
+
 def test_the_list(place: Path, run: Commands) -> None:
     file = write(entry(), entry(name="two", **expect("paper", 0.352)))
     result = run("reproduce", "--list", "--file", file)
