@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from spade_pyserini import SpadeModel
 from spade_pyserini.errors import (
@@ -169,6 +170,21 @@ def test_removed_terms_are_gone_from_the_model(recipe: Recipe, tmp_path: Path) -
     special = len(model.wordpieces.special_ids)
     assert removed > 0
     assert 0 < int((~model.kept).sum()) - special <= removed
+
+
+def test_joint_learning_counts_what_the_expansion_encoder_adds(
+    recipe: Recipe, tmp_path: Path
+) -> None:
+    """Not the terms that documents have anyway: those would be pruned in their place."""
+    joint = replace(recipe, strategy="joint", warmup_steps=0, gammas=(), k=1)
+    trainer = Trainer(joint, tmp_path / "run")
+    places = trainer._next_batch("weighting")
+    ids = trainer.objective.ids(trainer.objective.documents(places))
+    with torch.no_grad():
+        own, added = (trainer._encode(name, ids) for name in ("weighting", "expansion"))
+    trainer._train_jointly(places)
+    assert torch.equal(trainer.frequency.counts, (added > 0).sum(dim=0))
+    assert not torch.equal((added > 0).sum(dim=0), ((own > 0) | (added > 0)).sum(dim=0))
 
 
 def test_another_recipe_in_the_same_folder(recipe: Recipe, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,7 +34,7 @@ from spade_pyserini.models.counts import (
     most_frequent,
     no_counts,
 )
-from spade_pyserini.models.tensors import padded
+from spade_pyserini.models.tensors import mix, padded
 from spade_pyserini.train.checkpoint import (
     load_checkpoint,
     load_optimiser,
@@ -57,7 +58,7 @@ from spade_pyserini.train.start import (
     start_accelerator,
     start_model,
 )
-from spade_pyserini.train.step import backward
+from spade_pyserini.train.step import LossParts, backward
 from spade_pyserini.train.validate import ALPHAS, DevSet, Validation, validate
 
 logger = logging.getLogger(__name__)
@@ -251,23 +252,37 @@ class Trainer:
         return {f"{name}_{part}": value for part, value in parts.items()}
 
     def _train_jointly(self, places: list[int]) -> dict[str, float]:
+        """Both vectors of a document go side by side, [D, 2 |V|], up to the loss on their sum."""
         self.queues = {name: [] for name in self.trained}
 
         def encode(ids: list[list[int]]) -> Tensor:
-            own, added = (self._encode(name, ids) for name in ENCODERS)
-            return (1 - self.recipe.joint_alpha) * own + self.recipe.joint_alpha * added
+            return torch.cat([self._encode(name, ids) for name in ENCODERS], dim=1)
 
-        vectors, parts = self._backward(encode, places, True, list(ENCODERS))
+        def mixed(both: Tensor) -> Tensor:
+            return mix(*both.chunk(2, dim=1), alpha=self.recipe.joint_alpha)
+
+        both, parts = self._backward(encode, places, True, list(ENCODERS), mixed)
         if self.pruning:
-            self.frequency.add(vectors)
+            self.frequency.add(both.chunk(2, dim=1)[1])
         return {f"joint_{part}": value for part, value in parts.items()}
 
     def _backward(
-        self, encode: Any, places: list[int], pointwise: bool, names: list[str]
+        self,
+        encode: Callable[[list[list[int]]], Tensor],
+        places: list[int],
+        pointwise: bool,
+        names: list[str],
+        mixed: Callable[[Tensor], Tensor] = lambda vectors: vectors,
     ) -> tuple[Tensor, dict[str, float]]:
+        """``mixed`` makes what is scored of what ``encode`` gives."""
         docids = self.objective.documents(places)
         self.encoded += len(docids)
-        loss = partial(self.objective.loss, places, docids, pointwise, pruned=self.pruning)
+
+        def loss(vectors: Tensor) -> LossParts:
+            return self.objective.loss(
+                places, docids, pointwise, mixed(vectors), pruned=self.pruning
+            )
+
         parameters = [one for name in names for one in getattr(self.model, name).parameters()]
         parameters = [one for one in parameters if one.requires_grad]
         vectors, parts = backward(
