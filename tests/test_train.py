@@ -23,10 +23,11 @@ from spade_pyserini.errors import (
     SpadeError,
 )
 from spade_pyserini.evaluate import read_qrels
-from spade_pyserini.train import Recipe, train
+from spade_pyserini.train import Recipe, fit_head, train
 from spade_pyserini.train.checkpoint import load_checkpoint
 from spade_pyserini.train.data import SampleStream, load_training_data
 from spade_pyserini.train.loop import Trainer
+from spade_pyserini.train.start import start_model
 
 
 def events(run: Path, kind: str) -> list[dict[str, float]]:
@@ -213,5 +214,51 @@ def test_nan_stops_and_keeps_the_last_checkpoint(recipe: Recipe, tmp_path: Path)
     wild = replace(recipe, weighting_rate=1e30, head_rate=1e30, steps=50, validate_every=1)
     with pytest.raises(
         SpadeError, match=r"the loss is .* at step \d+; the last checkpoint is kept"
-    ):
+    ) as raised:
         train(wild, tmp_path / "run")
+    found = load_checkpoint(tmp_path / "run")
+    assert found is not None
+    state, tensors = found
+    assert f"at step {state['step'] + 1};" in str(raised.value)
+    assert all(torch.isfinite(one).all() for x, one in tensors.items() if x.startswith("model."))
+
+
+def test_a_recipe_that_names_nothing_leaves_the_folder_to_a_better_one(
+    recipe: Recipe, tmp_path: Path
+) -> None:
+    short = replace(recipe, steps=1, warmup_steps=0)
+    for stage, message in ((train, "names no corpus"), (fit_head, "corpus")):
+        with pytest.raises(SpadeError, match=message):
+            stage(replace(short, corpus=""), tmp_path / stage.__name__)
+        assert stage(short, tmp_path / stage.__name__).is_dir()
+
+
+@pytest.mark.parametrize(
+    ("strategy", "alpha"), [("weighting", 0.0), ("expansion", 1.0), ("joint", 0.3)]
+)
+def test_alpha_without_a_dev_set(
+    recipe: Recipe, tmp_path: Path, strategy: str, alpha: float
+) -> None:
+    """What was not trained has no share."""
+    changed = replace(recipe, strategy=strategy, dev_queries="", dev_qrels="")
+    best = train(changed, tmp_path / "run")
+    assert SpadeModel.from_pretrained(best).config.alpha == alpha
+
+
+def test_a_head_with_a_rate_of_0_stays_as_it_was(recipe: Recipe, tmp_path: Path) -> None:
+    frozen = replace(recipe, head_rate=1e-2, expansion_head_rate=0.0)
+    start, best = start_model(frozen), train(frozen, tmp_path / "run")
+    trained = SpadeModel.from_pretrained(best)
+    moved = [
+        not torch.equal(*(model.get_parameter(name) for model in (start, trained)))
+        for name in ("expansion.head.dense.weight", "weighting.head.1.weight")
+    ]
+    assert moved == [False, True]
+
+
+def test_terms_are_those_of_the_encoder_that_has_a_share(recipe: Recipe, tmp_path: Path) -> None:
+    train(replace(recipe, strategy="weighting", weighting_bias=1.0), tmp_path / "run")
+    (*_, last) = events(tmp_path / "run", "validation")
+    documents = load_training_data(recipe).documents.values()
+    assert 0 < last["terms"] <= max(len(text.split()) for text in documents)
+    assert last["expanded"] > 0

@@ -13,17 +13,26 @@ from spade_pyserini.errors import (
     UsageError,
 )
 from spade_pyserini.evaluate import read_qrels
-from spade_pyserini.train import Recipe, load_recipe
+from spade_pyserini.train import Recipe, load_recipe, mine_negatives
 from spade_pyserini.train.data import SampleStream, load_training_data
-from spade_pyserini.train.recipe import Collection
+from spade_pyserini.train.recipe import RECIPES, Collection
 from tests.commands import Commands
 
 
 def test_the_recipes_of_the_package() -> None:
     paper = load_recipe("paper")
     assert paper == Recipe()  # the defaults are the paper's
-    for name in ("mini", "smoke"):
-        assert load_recipe(name).backbone == "minilm"
+    for path in RECIPES.glob("*.toml"):
+        backbone = "bert-base-uncased" if path.stem == "paper" else "minilm"
+        assert load_recipe(path.stem).backbone == backbone
+
+
+def test_two_collections_that_would_mine_into_one_file(tmp_path: Path) -> None:
+    one = Collection(corpus="pydoc", queries="pydoc-dev", qrels="pydoc-dev")
+    recipe = Recipe(data=(one, replace(one, queries="pydoc-test")))
+    with pytest.raises(UsageError, match=r"would write negatives\.pydoc\.txt"):
+        mine_negatives(recipe, tmp_path / "mined")
+    assert not (tmp_path / "mined").exists()
 
 
 def test_settings(tmp_path: Path) -> None:

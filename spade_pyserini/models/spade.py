@@ -203,9 +203,10 @@ class SpadeModel(nn.Module):
         return digest.hexdigest()
 
     def reconfigure(self, **changes: Any) -> None:
-        """Change settings that need no other weights: alpha, k, max_length, scale."""
+        """Change settings that need no other weights: alpha, k, max_length, pooling, scale."""
         self.config = replace(self.config, **changes)
         self.expansion.k = self.config.k
+        self.weighting.pooling = self.config.pooling
         self.check_length()
 
     def use_corpus_idf(self, power: float, seen: TermCounts) -> None:

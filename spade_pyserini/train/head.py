@@ -52,7 +52,7 @@ def fit_head(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Pat
     run = Path(output)
     if is_finished(run, recipe, resume):
         return run / "best"
-    fitter = HeadFitter(recipe, run, resume)
+    fitter = HeadFitter(recipe, run)
     fitter.train()
     finish(run)
     return run / "best"
@@ -61,10 +61,9 @@ def fit_head(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Pat
 class HeadFitter:
     """One run on one process; the state that a checkpoint keeps."""
 
-    def __init__(self, recipe: Recipe, run: Path, resume: bool) -> None:
+    def __init__(self, recipe: Recipe, run: Path) -> None:
         self.recipe, self.run = recipe, run
         self.accelerator = start_accelerator(recipe, alone=True)
-        claim(run, recipe, resume, self.accelerator)
         torch.manual_seed(recipe.seed)
         self.model = start_model(recipe).to(self.accelerator.device)
         self.documents = self._read()
@@ -74,6 +73,7 @@ class HeadFitter:
         self.stream = SampleStream([len(self.documents)], recipe.seed)
         self.step = 0
         self.log = RunLog(run)
+        claim(run, recipe, self.accelerator)
 
     def _read(self) -> list[list[int]]:
         """All documents as WordPieces, in an order that follows from the seed."""

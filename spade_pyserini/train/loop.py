@@ -73,7 +73,7 @@ def train(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
     run = Path(output)
     if is_finished(run, recipe, resume):
         return run / "best"
-    trainer = Trainer(recipe, run, resume)
+    trainer = Trainer(recipe, run)
     trainer.train()
     if trainer.accelerator.is_main_process:
         write_card(run, recipe, trainer.best)
@@ -86,10 +86,9 @@ def train(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
 class Trainer:
     """One run: the model, its optimisers, and the state that a checkpoint keeps."""
 
-    def __init__(self, recipe: Recipe, run: Path, resume: bool = False) -> None:
+    def __init__(self, recipe: Recipe, run: Path) -> None:
         self.recipe, self.run = recipe, run
         self.accelerator = start_accelerator(recipe)
-        claim(run, recipe, resume, self.accelerator)
         torch.manual_seed(recipe.seed)
         self.data: TrainingData = load_training_data(recipe)
         self.model = start_model(recipe).to(self.accelerator.device)
@@ -114,6 +113,7 @@ class Trainer:
         if recipe.batch_size % self.accelerator.num_processes:
             message = "batch_size does not divide by the number of processes"
             raise UsageError(f"recipe: {message}, {self.accelerator.num_processes}")
+        claim(run, recipe, self.accelerator)
 
     def _count_terms(self) -> list[TermCounts]:
         """Of each collection, where the recipe needs them. They choose terms to expand by."""
@@ -213,7 +213,8 @@ class Trainer:
         self.queues["weighting"] += hardest["expansion"]
         self.queues["expansion"] += hardest["weighting"]
         both = set(hardest["weighting"]) & set(hardest["expansion"])
-        self._log("exchange", samples=count, overlap=len(both) / count)
+        # Of the step that wants it: what is done again after a kill is forgotten together.
+        self.log.write("exchange", self.step + 1, samples=count, overlap=len(both) / count)
 
     @torch.no_grad()
     def _hardest(self, name: str, block: list[int], count: int) -> list[int]:
@@ -259,7 +260,8 @@ class Trainer:
             return torch.cat([self._encode(name, ids) for name in ENCODERS], dim=1)
 
         def mixed(both: Tensor) -> Tensor:
-            return mix(*both.chunk(2, dim=1), alpha=self.recipe.joint_alpha)
+            own, added = both.chunk(2, dim=1)
+            return mix(own, added, self.recipe.joint_alpha)
 
         both, parts = self._backward(encode, places, True, list(ENCODERS), mixed)
         if self.pruning:
@@ -330,12 +332,15 @@ class Trainer:
         self.best, self.worse = broadcast_object_list(told)
 
     def _find_best(self) -> None:
+        only = {"weighting": 0.0, "expansion": 1.0, "joint": self.recipe.joint_alpha}
+        alphas = ALPHAS
+        if self.recipe.strategy in only:
+            alphas = (only[self.recipe.strategy],)
+            self.model.reconfigure(alpha=alphas[0])
         if not self.dev:
             if self.step == self.recipe.steps:
                 self._keep_best(None)
             return
-        only = {"weighting": (0.0,), "expansion": (1.0,), "joint": (self.recipe.joint_alpha,)}
-        alphas = only.get(self.recipe.strategy, ALPHAS)
         found = validate(self.model, self.dev, alphas, self.recipe.precision)
         self._log("validation", **found._asdict())
         warmed_up = self.step <= self.recipe.warmup_steps and self.recipe.strategy != "apart"

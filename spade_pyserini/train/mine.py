@@ -24,18 +24,22 @@ def mine_negatives(recipe: Recipe, output: str | Path, hits: int = HITS) -> list
     when samples are made from it. ``pool.<corpus>.txt`` is for a validation's ``pool``.
     """
     folder = Path(output)
-    written = {}
+    wanted: list[tuple[str, str, str, str | None]] = []
     for collection in recipe.collections:
         if not collection.queries:
             raise UsageError("the recipe names no queries; add --set queries=...")
         name = f"negatives.{open_corpus(collection.corpus).name}.txt"
-        written[name] = (collection.corpus, collection.queries, collection.qrels)
+        wanted.append((name, collection.corpus, collection.queries, collection.qrels))
     for dev in recipe.dev_collections:
         name = f"pool.{open_corpus(dev.corpus).name}.txt"
-        written[name] = (dev.corpus, dev.queries, dev.qrels)
-    for name, (corpus, queries, qrels) in written.items():
+        wanted.append((name, dev.corpus, dev.queries, dev.qrels))
+    wanted = list(dict.fromkeys(wanted))
+    for number, (name, *_) in enumerate(wanted):
+        if name in (other for other, *_ in wanted[:number]):
+            raise UsageError(f"two collections of the recipe would write {name}; mine them apart")
+    for name, corpus, queries, qrels in wanted:
         _search(corpus, queries, qrels, folder / name, hits)
-    return [folder / name for name in written]
+    return [folder / name for name, *_ in wanted]
 
 
 def _search(corpus: str, queries: str, qrels: str | None, path: Path, hits: int) -> None:

@@ -75,7 +75,8 @@ class Objective:
         if self.dense or self.data.teacher:
             parts["distillation"] = self._distillation(places, docids, relevance)
         if pointwise:
-            point = losses.pointwise_loss(queries, documents[: len(places)])
+            asked = queries * self.model.kept  # no document can have a term that was removed
+            point = losses.pointwise_loss(asked, documents[: len(places)])
             parts["pointwise"] = self.recipe.lambda_ * point
             if self.recipe.flops and pruned:
                 weights = documents.log1p() if self.model.config.saturate else documents

@@ -15,9 +15,10 @@ def encoder_optimiser(model: SpadeModel, name: str, recipe: Recipe) -> torch.opt
     rate = getattr(recipe, f"{name}_rate")
     body = [one for one in encoder.get_submodule("backbone").parameters() if one.requires_grad]
     head = list(encoder.get_submodule("head").parameters())
-    head_rate = recipe.head_rate or rate
+    head_rates = [recipe.head_rate, rate]
     if name == "expansion":
-        head_rate = recipe.expansion_head_rate or head_rate
+        head_rates.insert(0, recipe.expansion_head_rate)
+    head_rate = next(one for one in head_rates if one is not None)  # 0 freezes it
     return _adamw([(body, rate), (head, head_rate)])
 
 

@@ -59,7 +59,6 @@ def fit_query_head(recipe: Recipe, output: str | Path, *, resume: bool = False) 
     if is_finished(run, recipe, resume):
         return run / "best"
     accelerator = start_accelerator(recipe, alone=True)
-    claim(run, recipe, resume, accelerator)
     torch.manual_seed(recipe.seed)
     model = start_model(recipe)
     texts = _texts(recipe)
@@ -75,6 +74,7 @@ def fit_query_head(recipe: Recipe, output: str | Path, *, resume: bool = False) 
         texts, batch_size=BATCH, normalize_embeddings=True, convert_to_tensor=True
     ).cpu()
     bags = _bags(model, texts)
+    claim(run, recipe, accelerator)
     _fit(vectors, bags, wanted.clone(), recipe, RunLog(run))
     install(vectors, model, texts[:SAMPLE])
     model.eval().save_pretrained(run / "best")

@@ -20,7 +20,7 @@ def draw_curves(run: Path) -> Path:
     steps, validations = read_log(run, "step"), read_log(run, "validation")
     figure = Figure(figsize=(8, 6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
-    places = [line["step"] + 1 for line in steps]
+    places = [line["step"] for line in steps]
     for name in sorted({key for line in steps for key in line if key.endswith(PARTS)}):
         above.plot(places, [line.get(name) for line in steps], label=name.replace("_", ", "))
     above.set_ylabel("loss")

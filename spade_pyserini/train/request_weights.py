@@ -51,7 +51,6 @@ def fit_request_weights(recipe: Recipe, output: str | Path, *, resume: bool = Fa
     accelerator = start_accelerator(recipe, alone=True)
     model = SpadeModel.from_pretrained(str(recipe.init), merge=False).to(accelerator.device)
     _check_settings(recipe, model)
-    claim(run, recipe, resume, accelerator)
     data = load_training_data(recipe)
     dev = [DevSet(one, model.wordpieces) for one in recipe.dev_collections]
     length = recipe.max_length
@@ -59,6 +58,7 @@ def fit_request_weights(recipe: Recipe, output: str | Path, *, resume: bool = Fa
         _read(model, data, number, recipe.requests, length) for number in range(len(data.sizes))
     ]
     words = Words(model)
+    claim(run, recipe, accelerator)
     log = RunLog(run)
     log.begin(0)
     _fit(words, collections, model.config.saturate, recipe.seed, log)

@@ -34,36 +34,35 @@ def start_accelerator(recipe: Recipe, *, alone: bool = False) -> Accelerator:
     return accelerator
 
 
-def claim(run: Path, recipe: Recipe, resume: bool, accelerator: Accelerator) -> None:
-    """Write the recipe into the run's folder, or refuse a folder of another one."""
-    if accelerator.is_main_process:
-        _claim(run, recipe, resume)
-    accelerator.wait_for_everyone()
+def is_finished(run: Path, recipe: Recipe, resume: bool) -> bool:
+    """Whether the run has nothing left to do; a folder of another recipe is refused.
 
-
-def _claim(run: Path, recipe: Recipe, resume: bool) -> None:
-    if (run / RECIPE).exists():
-        if not resume:
-            raise OutputExistsError(f"{run} holds a run already; pass --resume to go on with it")
-        _refuse_another(run, recipe)
-    write_json(run / RECIPE, recipe.as_json())
-
-
-def _refuse_another(run: Path, recipe: Recipe) -> None:
+    The first thing a stage asks: to read the data takes longer.
+    """
+    if not (run / RECIPE).exists():
+        return False
+    if not resume:
+        raise OutputExistsError(f"{run} holds a run already; pass --resume to go on with it")
     usual, new = (json.loads(json.dumps(one.as_json())) for one in (Recipe(), recipe))
     old = {**usual, **read_json_file(run / RECIPE)}  # settings may have come since it was begun
     if old != new:
         shown = differences(old, new)
         raise OutputExistsError(f"{run} was begun with another recipe ({shown})")
+    if (run / FINISHED).exists():
+        logger.info("%s is finished", run)
+        return True
+    return False
 
 
-def is_finished(run: Path, recipe: Recipe, resume: bool) -> bool:
-    """Whether there is nothing to resume: then nothing is read, which takes longer than to look."""
-    if not (resume and (run / FINISHED).exists()):
-        return False
-    _refuse_another(run, recipe)
-    logger.info("%s is finished", run)
-    return True
+def claim(run: Path, recipe: Recipe, accelerator: Accelerator) -> None:
+    """Write the recipe into the run's folder, once all it names was found.
+
+    A recipe that fails before that leaves the folder to a better one.
+    """
+    accelerator.wait_for_everyone()  # nobody may still be asking whether there is a run
+    if accelerator.is_main_process:
+        write_json(run / RECIPE, recipe.as_json())
+    accelerator.wait_for_everyone()
 
 
 def finish(run: Path) -> None:
@@ -94,7 +93,6 @@ def start_model(recipe: Recipe) -> SpadeModel:
         model.reconfigure(k=recipe.k, max_length=recipe.max_length, pooling=recipe.pooling)
         if recipe.saturate is not None:
             model.reconfigure(saturate=recipe.saturate)
-        model.weighting.pooling = recipe.pooling
     if recipe.forms is not None:
         known = model.forms
         if recipe.forms and known is None:

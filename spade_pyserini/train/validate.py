@@ -51,10 +51,14 @@ class Validation(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """[alphas, topics, documents], and totals over the documents."""
+    """[alphas, topics, documents], and totals over the documents.
+
+    terms: in all, by either encoder or both; weighted, expanded: by one of them.
+    """
 
     relevance: Tensor
     terms: int
+    weighted: int
     expanded: int
     weighting_sum: float
     expansion_sum: float
@@ -98,20 +102,21 @@ class DevSet:
         relevance = torch.zeros(len(alphas), len(self.topics), len(self.texts))
         ids = model.wordpieces.document_ids(self.texts, model.config.max_length)
         saturate = model.config.saturate
-        terms = expanded = 0
+        terms = weighted = expanded = 0
         sums = [0.0, 0.0]
         for batch, places in batches(ids, BATCH_TOKENS):
             with autocast(precision, model.kept.device):
                 both = model(*padded(batch, model.kept.device))
             own, added = (vectors.float() for vectors in both)
             terms += int(((own > 0) | (added > 0)).sum())
+            weighted += int((own > 0).sum())
             expanded += int((added > 0).sum())
             for number, vectors in enumerate((own, added)):
                 sums[number] += float((vectors * weights).sum())
             own, added = (vectors[:, asked] * weights[asked] for vectors in (own, added))
             for found, alpha in zip(relevance, alphas, strict=True):
                 found[:, places] = (queries @ mix(own, added, alpha, saturate).T).cpu()
-        return Scores(relevance, terms, expanded, sums[0], sums[1])
+        return Scores(relevance, terms, weighted, expanded, sums[0], sums[1])
 
     def measure(self, relevance: Tensor) -> tuple[float, float]:
         """MRR@10 and nDCG@10 of scores [topics, documents]."""
@@ -159,13 +164,14 @@ def validate(
     documents = sum(len(dev.texts) for dev in sets)
     weighting = (1 - best) * sum(found.weighting_sum for found in scores)
     expansion = best * sum(found.expansion_sum for found in scores)
+    counted = {0.0: "weighted", 1.0: "expanded"}.get(best, "terms")  # what has no share has no term
     return Validation(
         alpha=best,
         mrr=by_alpha[best],
         ndcg=fmean(ndcg for _, ndcg in figures[best]),
         by_alpha={f"{alpha:g}": value for alpha, value in by_alpha.items()},
         by_collection={dev.name: mrr for dev, (mrr, _) in zip(sets, figures[best], strict=True)},
-        terms=sum(found.terms for found in scores) / documents,
+        terms=sum(getattr(found, counted) for found in scores) / documents,
         expanded=sum(found.expanded for found in scores) / documents,
         expansion_share=expansion / (weighting + expansion) if weighting + expansion else 0.0,
         documents_per_second=round(documents / seconds, 2),
