@@ -47,8 +47,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path}
-    del environment["OMP_NUM_THREADS"]  # the model is a real one, and so is the machine
+    # The model is a real one and may have the machine, but for what the other tests need of it.
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    threads = max(1, len(os.sched_getaffinity(0)) // workers)
+    environment = {**os.environ, "PATH": path, "OMP_NUM_THREADS": str(threads)}
     return subprocess.run(
         command,
         shell=True,

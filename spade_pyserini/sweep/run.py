@@ -34,7 +34,7 @@ from spade_pyserini.vectors import VectorManifest, verify
 logger = logging.getLogger(__name__)
 ALPHAS = tuple(step / 10 for step in range(11))  # the paper's grid
 HITS = 1000
-WARM_UP = 400  # queries before the first setting, until the JVM has compiled; then one pass each
+WARM_UP = 5000  # queries before the first setting, until the JVM has compiled; then one pass each
 MEASURED = 500  # queries at least, or all topics once
 
 
