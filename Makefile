@@ -2,7 +2,7 @@
 #
 #   make demo      encode, index, search and score the built-in corpus
 #   make test      all but the slow tests
-#   make test-all  the slow ones too
+#   make test-all  the slow ones too, and those of the extras, which it installs
 #   make check     lint, format and types
 #   make clean     remove .venv and all caches; results stay
 
@@ -10,6 +10,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+EXTRAS := $(VENV)/.extras
+PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 # A process for each core; the tests of a file share what they have made.
 PARALLEL := -n auto --dist loadfile
 
@@ -21,7 +23,7 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
-test-all: $(INSTALLED)
+test-all: $(EXTRAS)
 	$(BIN)/python -m pytest $(PARALLEL)
 
 check: $(INSTALLED)
@@ -37,7 +39,11 @@ $(INSTALLED): setup.cfg pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 	    f"Python 3.11 or later is needed, $(PYTHON) is {sys.version.split()[0]}")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[test,dev]'
+	$(PIP) -e '.[test,dev]'
+	touch $@
+
+$(EXTRAS): $(INSTALLED)
+	$(PIP) -e '.[ray,pisa,milvus]'
 	touch $@
 
 clean:
