@@ -81,6 +81,13 @@ class WordPieces:
         tokens = self._tokenizer.encode(text, add_special_tokens=False).tokens
         return [term for term in dict.fromkeys(tokens) if term not in self.special_tokens]
 
+    def unknown_words(self, text: str) -> list[str]:
+        """The words of a query that the vocabulary cannot spell: no term is left of them."""
+        found = self._tokenizer.encode(text, add_special_tokens=False)
+        unknown = self._definition["model"]["unk_token"]
+        pairs = zip(found.tokens, found.offsets, strict=True)
+        return [text[start:end] for token, (start, end) in pairs if token == unknown]
+
     @cached_property
     def places(self) -> dict[str, int]:
         """Where each term stands in the vocabulary."""

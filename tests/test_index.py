@@ -221,6 +221,7 @@ def test_the_tokenizer_beside_the_vectors_must_be_theirs(
         ("--input", "x", "--bm25", "--corpus", "y"),
         ("--corpus", "y"),
         ("--input", "x", "--corpus-path", "y"),
+        ("--input", "x", "--expansions-per-doc", "3"),
         ("--input", "x", "--threads", "100000"),
         ("--input", "x", "--verify", "--overwrite"),
         ("--input", "x", "--verify", "--optimize"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +26,18 @@ from spade_pyserini.errors import (
     InputError,
     NotFoundError,
     OutputExistsError,
+    UsageError,
 )
 from spade_pyserini.index import (
     IndexManifest,
     add_documents,
     build_foreign_index,
     delete_documents,
+    update,
     verify_index,
 )
 from spade_pyserini.index.manifest import BEFORE
+from spade_pyserini.index.postings import Postings
 from spade_pyserini.stats import index_stats
 from tests.commands import Commands, copy_artifact
 from tests.conftest import write_corpus
@@ -102,6 +107,37 @@ def test_a_half_written_index(tiny_index: Path, tmp_path: Path) -> None:
         verify_index(index)
 
 
+@pytest.mark.parametrize("command", ["stats", "ciff", "opensearch", "add", "delete"])
+def test_damaged_postings_are_told(
+    tiny_index: Path, tiny_vectors: Path, tmp_path: Path, run: Commands, command: str
+) -> None:
+    """What Lucene throws in the middle of its work, as one line that names the index."""
+    index = copy_artifact(tiny_index, tmp_path)
+    path = next(index.glob("*.tim"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:60] + b"\xff" * (len(whole) - 80) + whole[-20:])
+    export = ("export", "--index", index, "--output", tmp_path / "out", "--to", command)
+    change = ("--delete", "d1") if command == "delete" else ("--add", "--input", tiny_vectors)
+    commands: dict[str, tuple[object, ...]] = {"stats": ("stats", index)}
+    commands |= dict.fromkeys(("ciff", "opensearch"), export)
+    name, *flags = commands.get(command, ("index", *change, "--output", index))
+    told = run(str(name), *flags)
+    assert told.code == 1 and "Traceback" not in told.err
+    assert f"error: {index}: Lucene cannot read this index" in told.err and "--verify" in told.err
+
+
+@pytest.mark.parametrize("command", ["add", "delete"])
+def test_a_change_that_lucene_cannot_write(
+    tiny_index: Path, more: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """A copy without files stands for a disk that lost them."""
+    index = copy_artifact(tiny_index, tmp_path / "index")
+    monkeypatch.setattr(update, "_link", lambda *_: None)
+    with pytest.raises(ArtifactError, match=r"Lucene cannot write this index .*; see that"):
+        add_documents(more, index) if command == "add" else delete_documents(index, ["d1"])
+    assert verify_index(index).documents == 30
+
+
 # Figures
 
 
@@ -152,11 +188,27 @@ def test_documents_are_added_to_an_index_of_anserinis(
 
 
 def test_documents_are_added_and_replaced(
-    tiny_index: Path, tiny_vectors: Path, more: Path, tmp_path: Path, run: Commands
+    tiny_index: Path,
+    tiny_vectors: Path,
+    more: Path,
+    tmp_path: Path,
+    run: Commands,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     index = copy_artifact(tiny_index, tmp_path / "index")
     before = sorted(path.name for path in tiny_index.iterdir())
-    manifest = add_documents(more, index, threads=2)
+    asked: list[int] = []
+    real = Postings.vectors
+
+    def counted(self: Postings, docids: list[str]) -> list[dict[str, int] | None]:
+        asked.append(len(docids))
+        return real(self, docids)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(update, "BATCH", 7)
+        patch.setattr(Postings, "vectors", counted)
+        manifest = add_documents(more, index, threads=2)
+    assert asked == [7, 7, 6]  # never more in memory
     wanted = {vector.docid: vector.impacts for vector in read_vectors(tiny_vectors)}
     wanted |= {vector.docid: vector.impacts for vector in read_vectors(more)}
     assert manifest.documents == 40 == len(wanted)
@@ -165,7 +217,9 @@ def test_documents_are_added_and_replaced(
         assert {docid: searcher.doc(docid) for docid in wanted} == wanted
         assert len(searcher.search("the cat fish", 100)) > 10
     assert verify_index(index) == manifest
-    assert add_documents(more, index) == manifest  # once is enough
+    with monkeypatch.context() as patch:
+        patch.setattr(update, "Postings", None)
+        assert add_documents(more, index) == manifest  # once is enough, and nothing is read
     assert index_stats(index)["postings"] == manifest.postings
     assert sorted(path.name for path in tiny_index.iterdir()) == before
     with pytest.raises(OutputExistsError, match="was changed since"):
@@ -189,7 +243,7 @@ def test_documents_are_deleted(
         assert searcher.doc("d3") is None and searcher.doc("d5") == left["d5"]
         hits = {hit.docid for hit in searcher.search("the cat dog bird fish", 100)}
         assert not hits & {"d3", "d4"}
-    assert verify_index(index) == manifest
+    assert verify_index(index, tiny_vectors) == manifest  # what is still there
     assert delete_documents(index, ["d4", "d3"]) == manifest
     with pytest.raises(NotFoundError, match="has no document 'd3'; nothing was deleted"):
         delete_documents(index, ["d3", "d5"])
@@ -211,6 +265,25 @@ def test_vectors_made_in_another_way_are_refused(
     with pytest.raises(ArtifactError, match="encoded in another way"):
         add_documents(tmp_path / "vectors", index)
     assert verify_index(index).documents == 30
+
+
+def test_an_empty_document_is_counted_once(
+    tiny_vectors: Path, tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    build_impact_index(tiny_vectors, tmp_path / "x")
+    for number, (text, wanted) in enumerate((("", 1), ("\u4e2d", 1), ("old cat", 0))):
+        source = tmp_path / f"{number}.jsonl"
+        source.write_text(json.dumps({"id": "e", "contents": text}))
+        encode_corpus(open_corpus(str(source)), tiny_model, tmp_path / f"v{number}")
+        manifest = add_documents(tmp_path / f"v{number}", tmp_path / "x")
+        assert (manifest.empty_documents, len(manifest.empty)) == (wanted, wanted)
+        assert manifest.documents == 31 - wanted
+
+
+def test_vectors_of_another_tool_cannot_be_added_to(more: Path, tmp_path: Path) -> None:
+    build_foreign_index(write_foreign(tmp_path / "v", GOOD), tmp_path / "x")
+    with pytest.raises(ArtifactError, match="as after --foreign; build it again, of all vectors"):
+        add_documents(more, tmp_path / "x")
 
 
 @pytest.mark.parametrize("moment", ["no folder", "no manifest", "not tidied"])
@@ -246,6 +319,47 @@ def test_search_and_build_where_a_change_was_killed(
     assert refused.code == 1 and "was changed since" in refused.err
     assert verify_index(index) == changed
     assert not list(index.parent.glob(f"*.{BEFORE}"))
+
+
+KILLED = """
+import os, sys
+from spade_pyserini.index import IndexManifest, build_impact_index
+if sys.argv[3] == "manifest":
+    IndexManifest.save = lambda *_: os.kill(os.getpid(), 9)
+else:
+    import pathlib
+    real = pathlib.Path.replace
+    def replace(self, target):
+        if self.name.endswith(".building"):
+            os.kill(os.getpid(), 9)
+        return real(self, target)
+    pathlib.Path.replace = replace
+build_impact_index(sys.argv[1], sys.argv[2], overwrite=True)
+"""
+
+
+@pytest.mark.parametrize("moment", ["folder", "manifest"])
+def test_an_overwriting_build_that_was_killed(
+    tiny_index: Path, tiny_vectors: Path, more: Path, tmp_path: Path, moment: str
+) -> None:
+    """kill -9 before the new folder, or its manifest, is in place: the old index is there."""
+    index = copy_artifact(tiny_index, tmp_path / "index")
+    command = [sys.executable, "-c", KILLED, str(more), str(index), moment]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == -9
+    assert delete_documents(index, ["d1"]).documents == 29
+    assert verify_index(index, tiny_vectors).documents == 29
+    assert build_impact_index(more, index, overwrite=True).documents == 20
+    names = {path.name for path in index.parent.iterdir()}
+    assert names == {"tiny", "tiny.manifest.json", "tiny.tokenizer.json"}
+
+
+def test_what_stood_beside_an_index_is_not_taken_for_it(
+    tiny_index: Path, tiny_vectors: Path, tmp_path: Path
+) -> None:
+    index = copy_artifact(tiny_index, tmp_path)
+    (tmp_path / f"{index.name}.{BEFORE}").mkdir()
+    build_impact_index(tiny_vectors, index)
+    assert not list(tmp_path.glob(f"*.{BEFORE}"))
 
 
 def test_a_change_where_files_cannot_be_linked(
@@ -326,6 +440,7 @@ def test_without_their_tokenizer_a_search_asks_for_it(tmp_path: Path) -> None:
         ({"id": "b", "vector": {"cat ": 1}}, "would split the term 'cat '"),
         ({"id": "b", "vector": {"x" * 300: 1}}, "would split the term"),
         ({"id": "b", "vector": {"Cat": 1}}, "'Cat' is no WordPiece of this tokenizer"),
+        ({"id": "b", "vector": {"\ud800": 1}}, "holds half of a surrogate pair"),
         ({"id": "a", "vector": {"cat": 1}}, "the id 'a' was used before"),
         ({"id": "b c", "vector": {"cat": 1}}, "white space"),
         ({"id": " b", "vector": {"cat": 1}}, "white space"),
@@ -343,6 +458,14 @@ def test_a_bad_line_is_named_and_nothing_is_built(
         build_foreign_index(source, tmp_path / "x", tokenizer)
     assert told in str(caught.value)
     assert not (tmp_path / "x").exists()
+
+
+def test_what_is_refused_without_a_tokenizer_too(tmp_path: Path) -> None:
+    source = write_foreign(tmp_path / "v", {"id": "b", "vector": {"\ud800": 1}})
+    with pytest.raises(InputError, match="holds half of a surrogate pair"):
+        build_foreign_index(source, tmp_path / "x")
+    with pytest.raises(UsageError, match="the builder is direct or anserini, not x"):
+        build_foreign_index(source, tmp_path / "x", builder="x")
 
 
 def test_an_empty_folder_has_no_vectors(tmp_path: Path) -> None:

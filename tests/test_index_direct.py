@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from spade_pyserini import ImpactSearcher, build_impact_index, java, read_vectors
-from spade_pyserini.errors import JavaError, OutputExistsError, UsageError
+from spade_pyserini.errors import ArtifactError, JavaError, OutputExistsError, UsageError
 from spade_pyserini.index import delete_documents, direct
 from spade_pyserini.index.direct import write_index
 from spade_pyserini.index.manifest import lucene_counts
@@ -197,6 +197,13 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, told: str) -> None:
         write_index([tmp_path / "docs.jsonl"], tmp_path / "x", threads=1, total=2)
     assert told in str(caught.value) and "docs.jsonl:2" in str(caught.value)
     assert not list((tmp_path / "x").glob("segments_*"))
+
+
+def test_a_place_where_no_index_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"id": "x", "vector": {"cat": 1}}\n')
+    (tmp_path / "x").touch()
+    with pytest.raises(ArtifactError, match=r"x: Lucene cannot write this index .*; see that"):
+        write_index([tmp_path / "docs.jsonl"], tmp_path / "x", threads=1, total=1)
 
 
 def test_large_impacts_are_counted_as_they_are(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import ExitStack
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from spade_pyserini.vectors import read_shard
 from spade_pyserini.wordpiece import PRETRAINED, WordPieces
 from tests.conftest import shared_data
 
+FILES = 5  # a thread takes one at a time
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 
@@ -23,8 +26,10 @@ def write_counts(source: Path, folder: Path) -> None:
     """Real documents as vectors: each WordPiece with ten times its count, at most 255."""
     words = WordPieces.load(PRETRAINED / "spade-mini")
     folder.mkdir()
-    with (folder / "docs.jsonl").open("w") as stream:
-        for document in open_corpus(str(source)):
+    with ExitStack() as opened:
+        files = [folder / f"docs{number}.jsonl" for number in range(FILES)]
+        streams = cycle([opened.enter_context(file.open("w")) for file in files])
+        for document, stream in zip(open_corpus(str(source)), streams, strict=False):
             (ids,) = words.document_ids([document.contents], 256)
             counts = Counter(words.terms[one] for one in ids if one not in words.special_ids)
             vector = {term: min(255, 10 * count) for term, count in counts.items()}
@@ -35,11 +40,12 @@ def write_counts(source: Path, folder: Path) -> None:
 def test_the_same_index_and_the_same_runs(name: str, tmp_path: Path) -> None:
     source = shared_data(name)
     write_counts(source, tmp_path / "vectors")
-    topics = read_topics(str(source / "test"))
+    topics = read_topics(source / "queries.jsonl")
     assert len(topics) > 50
     wanted = {
         one.docid: one.impacts
-        for one in read_shard(tmp_path / "vectors" / "docs.jsonl")
+        for file in sorted((tmp_path / "vectors").iterdir())
+        for one in read_shard(file)
         if one.impacts
     }
     runs = []

@@ -69,9 +69,10 @@ def test_terms_in_every_document_still_count_and_repeated_ones_count_once(
     documents = [set(impacts) for _, impacts in read_vectors(tiny_vectors)]
     everywhere = set.intersection(*documents)
     with ImpactSearcher(tiny_index) as searcher:
-        for term in everywhere:
-            if len(searcher.wordpieces.query_terms(term)) == 1:
-                assert len(searcher.search(term, 100)) == 30
+        whole = [term for term in everywhere if searcher.wordpieces.query_terms(term) == [term]]
+        assert whole
+        for term in whole:
+            assert len(searcher.search(term, 100)) == 30
         assert searcher.search("cat cat CAT", 30) == searcher.search("cat", 30)
 
 
@@ -96,18 +97,52 @@ def test_python_threads_share_a_searcher(tiny_index: Path) -> None:
 
 
 def test_a_searcher_that_was_closed(tiny_index: Path) -> None:
+    with ImpactSearcher(tiny_index) as looked:
+        assert looked.doc("d0")
+    with pytest.raises(ArtifactError, match=r"cannot search this index .*closed"):
+        looked.doc("d0")
     with ImpactSearcher(tiny_index) as searcher:
         pass
     for ask in (
         lambda: searcher.search("cat"),
         lambda: searcher.matched_terms("cat", "d0"),
         lambda: searcher.unknown_terms("cat"),
+        lambda: searcher.doc("d0"),
     ):
         with pytest.raises(ArtifactError, match=r"cannot search this index .*closed"):
             ask()
 
 
-def test_an_index_whose_ids_are_no_doc_values(tiny_index: Path, tmp_path: Path) -> None:
+THEIRS = """
+import sys
+import jnius_config
+from spade_pyserini import ImpactSearcher, java
+from spade_pyserini.errors import JavaError
+jnius_config.set_classpath(str(java.anserini_jar()))
+import jnius
+with ImpactSearcher(sys.argv[1]) as searcher:
+    assert len(searcher.search("the cat", 5)) == 5
+    for ask, values in ((searcher.doc, ["d0"]), (searcher.matched_terms, ["cat", "d0"]),
+                        (searcher.unknown_terms, ["cat"])):
+        try:
+            print(ask(*values))
+        except JavaError as error:
+            assert "call spade_pyserini.java.start() before it does" in str(error)
+"""
+
+
+def test_in_a_jvm_that_somebody_else_started(tiny_index: Path) -> None:
+    """Anserini finds the same; what our Java is needed for refuses and says why."""
+    command = [sys.executable, "-c", THEIRS, str(tiny_index)]
+    done = subprocess.run(
+        command, env=java.environment(), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_an_index_whose_ids_are_no_doc_values(
+    tiny_index: Path, tmp_path: Path, run: Commands
+) -> None:
     """Lucene's own writer, a stored and indexed id: Anserini also gives it a doc value."""
 
     def lucene(name: str) -> Any:
@@ -125,6 +160,9 @@ def test_an_index_whose_ids_are_no_doc_values(tiny_index: Path, tmp_path: Path) 
     tokenizer = tiny_index.with_name("tiny.tokenizer.json")
     with pytest.raises(ArtifactError, match="no binary doc value `id`"):
         ImpactSearcher(tmp_path / "x", tokenizer)
+    told = run("export", "--index", tmp_path / "x", "--to", "ciff", "--output", tmp_path / "c")
+    assert told.code == 1 and "no binary doc value `id`" in told.err
+    assert "Traceback" not in told.err and "--verify, or build it again" in told.err
 
 
 @pytest.mark.parametrize("other", ["format", "Lucene77", "Lucene9x"])
@@ -175,7 +213,13 @@ def test_hits_out_of_range(tiny_index: Path, run: Commands, hits: int) -> None:
 
 def test_more_hits_than_documents(tiny_index: Path) -> None:
     with ImpactSearcher(tiny_index) as searcher:
-        assert len(searcher.search("the cat", 1_000_000)) <= 30
+        everything = searcher.search("the cat", 1_000_000)
+        assert len(everything) <= 30
+        topics = [Topic("d0", "the cat")]
+        (found,) = search_topics(searcher, topics, hits=1_000_000, remove_query=True)
+        assert found.hits == [hit for hit in everything if hit.docid != "d0"]
+        with pytest.raises(UsageError, match="not 2,000,000"):
+            list(search_topics(searcher, topics, hits=2_000_000, remove_query=True))
 
 
 def test_bm25_finds_words_and_not_impacts(tiny_corpus: Path, tmp_path: Path) -> None:
@@ -258,17 +302,22 @@ def test_topics_that_are_wordpieces_already(
     refused = run("search", *arguments, "--topics", pieces, "--overwrite")
     assert refused.code == 2
     assert "topic 2 holds WordPieces already" in refused.err
+    pieces.write_text("1\tcat\n2\tzeb ##ra\n3\tthe cat\n4\tgi ##raf ##fe\n5\tcat ## dog\n")
+    refused = run("search", *arguments, "--topics", pieces, "--overwrite")
+    assert refused.code == 2
+    assert "2 of 5 topics hold WordPieces of another tokenizer ('zeb ##ra')" in refused.err
 
 
 def test_verbose_names_unknown_wordpieces(tiny_index: Path, tmp_path: Path, run: Commands) -> None:
     (tmp_path / "v").mkdir()
     (tmp_path / "v" / "a.jsonl").write_text('{"id": "a", "vector": {"cat": 1}}')
     build_foreign_index(tmp_path / "v", tmp_path / "x", tiny_index.with_name("tiny.tokenizer.json"))
-    (tmp_path / "t.tsv").write_text("q1\tcat\nq2\tcat deletes\n")
+    (tmp_path / "t.tsv").write_text("q1\tcat\nq2\tcat deletes\nq3\tcat \u4e2d \u9fa5\n")
     arguments = ("--index", tmp_path / "x", "--topics", tmp_path / "t.tsv", "--output")
     shown = run("search", *arguments, tmp_path / "run.txt", "--verbose")
     assert shown.code == 0
     assert "topic q2: ignored, as no document has it: del ##ete ##s" in shown.err
+    assert "topic q3: ignored, 2 that the vocabulary cannot spell: \u4e2d \u9fa5" in shown.err
     assert "topic q1" not in shown.err
 
 

@@ -26,6 +26,12 @@ def test_special_tokens_and_unknown_words_are_no_terms() -> None:
     assert MINILM.query_terms("") == []
 
 
+def test_words_that_the_vocabulary_cannot_spell() -> None:
+    text = "hello \U0001f9ff\u1234 world \u9fa5"
+    assert MINILM.unknown_words(text) == ["\U0001f9ff\u1234", "\u9fa5"]
+    assert MINILM.unknown_words("hello [SEP] deleting") == []
+
+
 @given(st.text())
 def test_terms_are_those_of_the_bert_tokenizer(text: str) -> None:
     tokens = TOKENIZER.tokenize(text)

@@ -114,7 +114,7 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--reorder goes with building an index of --input DIR")
     if options.tokenizer and not options.foreign:
         raise UsageError("--tokenizer goes with --foreign")
-    for name in ("corpus_path", "segment", "expansions", "pool"):
+    for name in ("corpus_path", "segment", "expansions", "expansions_per_doc", "pool"):
         if getattr(options, name) and not options.corpus:
             raise UsageError(f"--{name.replace('_', '-')} goes with --bm25 --corpus NAME")
 

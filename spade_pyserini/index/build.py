@@ -1,7 +1,8 @@
 """Build an index beside its final place, count, and only then give it its name.
 
-The manifest is written before the folder is renamed: a folder with a manifest is whole, a
-folder without one is not ours, and a manifest alone means that the same call will finish it.
+A folder with a manifest is whole, a folder without one is not ours, and a manifest alone means that
+the same call will finish it. An index that is replaced stays until the new one has its name, see
+`spade_pyserini.index.place`.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from spade_pyserini.index.anserini import run_index_collection
 from spade_pyserini.index.direct import write_index
 from spade_pyserini.index.foreign import check_foreign
 from spade_pyserini.index.manifest import (
-    BEFORE,
     IndexManifest,
+    empty_ids,
     encoder_digest,
     manifest_path,
     tokenizer_path,
-    was_interrupted,
 )
+from spade_pyserini.index.place import is_whole, put_in_place, restore
 from spade_pyserini.index.reorder import write_reordered
 from spade_pyserini.index.verify import check_counts
 from spade_pyserini.wordpiece import WordPieces, find_tokenizer
@@ -69,8 +70,7 @@ def build_impact_index(
     """
     if "://" in str(source):
         raise UsageError(f"Lucene reads local folders only; copy {source} to this machine first")
-    if builder not in BUILDERS:
-        raise UsageError(f"the builder is {' or '.join(BUILDERS)}, not {builder}")
+    _check_builder(builder)
     if reorder and builder != DIRECT:
         raise UsageError("documents keep their new order with the builder direct only")
     source, output = Path(source), Path(output)
@@ -95,6 +95,7 @@ def build_impact_index(
         anserini=java.anserini_jar().stem,
         encoder=encoder_digest(encoded.settings),
         reordered=reorder,
+        empty=empty_ids(encoded),
     )
     files = [source / shard.file for shard in encoded.shards]
     return _build_impacts(source, files, output, manifest, wordpieces, threads, overwrite)
@@ -114,6 +115,7 @@ def build_foreign_index(
 
     ``tokenizer`` is theirs: terms are checked by it, and searches need no other.
     """
+    _check_builder(builder)
     source, output = Path(source), Path(output)
     wordpieces = WordPieces.load(find_tokenizer(tokenizer)) if tokenizer else None
     found = check_foreign(source, wordpieces)
@@ -132,6 +134,11 @@ def build_foreign_index(
         anserini=java.anserini_jar().stem,
     )
     return _build_impacts(source, found.files, output, manifest, wordpieces, threads, overwrite)
+
+
+def _check_builder(builder: str) -> None:
+    if builder not in BUILDERS:
+        raise UsageError(f"the builder is {' or '.join(BUILDERS)}, not {builder}")
 
 
 def _build_impacts(
@@ -165,13 +172,15 @@ def _build_impacts(
                 log=log_path(output),
             )
         check_counts(unfinished, manifest)
-        remove(tokenizer_path(output))
-        if wordpieces:
-            wordpieces.save(tokenizer_path(output))
         return manifest
 
     with lock(output):
-        return _build(output, manifest, build, overwrite)
+        built = _build(output, manifest, build, overwrite)
+        if wordpieces:
+            wordpieces.save(tokenizer_path(output))
+        else:
+            remove(tokenizer_path(output))
+    return built
 
 
 def build_bm25_index(
@@ -251,8 +260,7 @@ def _build(
     overwrite: bool,
 ) -> IndexManifest:
     """Run ``build`` on a folder beside ``output`` and put the result in place."""
-    if was_interrupted(output):
-        beside(output, BEFORE).replace(output)
+    restore(output)
     if manifest_path(output).exists() and output.exists() and not overwrite:
         found = IndexManifest.load(output)
         if found.updates:
@@ -261,7 +269,7 @@ def _build(
         if asked:
             message = f"{output} was built from something else or in another way"
             raise OutputExistsError(f"{message} (see {', '.join(asked)}); pass --overwrite")
-        if _is_whole(output, found):
+        if is_whole(output):
             logger.info("%s: already built from the same input", output)
             return found
         logger.warning("%s is damaged: it is built again", output)
@@ -271,9 +279,7 @@ def _build(
     remove(unfinished)
     try:
         manifest = build(unfinished)
-        remove(output)
-        manifest.save(output)
-        unfinished.replace(output)
+        put_in_place(unfinished, output, manifest)
     finally:
         remove(unfinished)
     remove(log_path(output))
@@ -299,11 +305,3 @@ def check_ours(output: Path, names: re.Pattern[str], overwrite: bool) -> None:
             raise OutputExistsError(f"{message}; choose another --output")
     if not overwrite:
         raise OutputExistsError(f"{output} exists already; pass --overwrite to replace it")
-
-
-def _is_whole(index: Path, manifest: IndexManifest) -> bool:
-    try:
-        check_counts(index, manifest)
-    except ArtifactError:
-        return False
-    return True

@@ -15,8 +15,10 @@ from tqdm import tqdm
 
 from spade_pyserini import java
 from spade_pyserini.errors import JavaError
+from spade_pyserini.index.manifest import told
 
 BUFFER_MEGABYTES = 256.0  # that all threads together fill before they write segments
+WRITABLE = "see that there is space, and that nobody else writes there"
 LOOK = 0.05  # seconds between two looks at how far it is
 
 
@@ -38,7 +40,7 @@ def write_index(
     for file in files:
         names.add(str(file))
     segments = 1 if optimize else 0
-    with java.deferred_interrupt():
+    with java.deferred_interrupt(), told(index, "write", WRITABLE):
         indexer = ours.start(names, str(index), create, threads, BUFFER_MEGABYTES, segments)
     try:
         _watch(indexer, total)

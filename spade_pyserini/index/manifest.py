@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import NamedTuple
@@ -16,13 +18,14 @@ from typing import NamedTuple
 from spade_pyserini import java
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.files import beside, chosen, read_sealed, write_sealed
-from spade_pyserini.vectors import VectorSettings
+from spade_pyserini.vectors import VectorManifest, VectorSettings
 from spade_pyserini.wordpiece import WordPieces, find_tokenizer
 
 FORMAT = "spade_pyserini.index/2"
 FIELD = "contents"
 # What Lucene says of an index of another version: its format, or a codec that is not there.
 OTHER_VERSION = re.compile(r"IndexFormatToo|Could not load codec|SPI class of type")
+CURE = "build it again with --overwrite"
 BEFORE = "before"  # beside an index: as it was, until a change of it is whole
 
 
@@ -41,7 +44,7 @@ class IndexManifest:
     ``builder``: ``anserini`` or ``direct``, see `spade_pyserini.index.build`. ``encoder`` is the
     same for vectors that can be in one index. ``reordered``: documents that share terms stand
     beside each other, see `spade_pyserini.index.reorder`. ``updates``: what was added and deleted
-    since.
+    since. ``empty``: the ids of documents without a term, where they are known.
     """
 
     kind: str
@@ -59,6 +62,7 @@ class IndexManifest:
     encoder: str | None = None
     reordered: bool = False
     updates: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
 
     def save(self, folder: Path) -> None:
         """Write the manifest beside ``folder``."""
@@ -71,7 +75,7 @@ class IndexManifest:
         if not folder.is_dir():
             if was_interrupted(folder):
                 message = f"{folder}: a change of this index was interrupted"
-                raise ArtifactError(f"{message}; run the same --add or --delete again")
+                raise ArtifactError(f"{message}; run the same spade_pyserini.index again")
             raise ArtifactError(f"{folder}: no such index; build it with spade_pyserini.index")
         if not path.is_file():
             raise ArtifactError(
@@ -89,6 +93,11 @@ def encoder_digest(settings: VectorSettings) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
+def empty_ids(encoded: VectorManifest) -> list[str]:
+    """The ids of documents that have no term."""
+    return [docid for shard in encoded.shards for docid in shard.empty]
+
+
 def manifest_path(folder: Path) -> Path:
     return beside(folder, "manifest.json")
 
@@ -99,8 +108,7 @@ def tokenizer_path(folder: Path) -> Path:
 
 def was_interrupted(folder: Path) -> bool:
     """Whether a change was killed between moving the old index away and the new one in."""
-    there = manifest_path(folder).is_file() and beside(folder, BEFORE).is_dir()
-    return there and not folder.exists()
+    return beside(folder, BEFORE).is_dir() and not folder.exists()
 
 
 def foreign_manifest(folder: Path) -> IndexManifest:
@@ -149,15 +157,13 @@ def index_tokenizer(folder: Path, tokenizer: str | Path | None = None) -> WordPi
 
 def lucene_counts(folder: Path) -> LuceneCounts:
     """Open the index with Lucene and count; `ArtifactError` where Lucene cannot."""
-    directory = java.java_class("org.apache.lucene.store.FSDirectory").open(
-        java.java_class("java.nio.file.Paths").get(str(folder))
-    )
-    try:
-        reader = java.java_class("org.apache.lucene.index.DirectoryReader").open(directory)
-    except Exception as error:  # jnius.JavaException, which is only there once the JVM is
-        raise ArtifactError(cannot_open(folder, error)) from None
-    finally:
-        directory.close()
+    place = java.java_class("java.nio.file.Paths").get(str(folder))
+    with told(folder, "open"):
+        directory = java.java_class("org.apache.lucene.store.FSDirectory").open(place)
+        try:
+            reader = java.java_class("org.apache.lucene.index.DirectoryReader").open(directory)
+        finally:
+            directory.close()
     try:
         counts = LuceneCounts(
             reader.numDocs(), reader.getSumDocFreq(FIELD), reader.getSumTotalTermFreq(FIELD)
@@ -175,14 +181,23 @@ def lucene_counts(folder: Path) -> LuceneCounts:
     return LuceneCounts(counts.documents, figures.postings, impacts)
 
 
-def cannot_open(folder: Path, error: Exception) -> str:
-    """What to tell when Lucene refuses an index."""
-    cure, reason = "build it again with --overwrite", java_reason(error)
-    if OTHER_VERSION.search(str(error)):
-        return f"{folder}: written by another version of Lucene, which this one cannot read; {cure}"
-    return f"{folder}: Lucene cannot open this index; {cure} ({reason})"
+@contextmanager
+def told(folder: Path, work: str, cure: str = CURE) -> Iterator[None]:
+    """What Java throws in the block as an `ArtifactError`: Lucene cannot do this ``work``."""
+    java.start()
+    import jnius  # not before: it starts a JVM if there is none
+
+    try:
+        yield
+    except jnius.JavaException as error:
+        refuse_version(folder, str(error))
+        reason = str(error).splitlines()[0][:200]
+        message = f"{folder}: Lucene cannot {work} this index ({reason})"
+        raise ArtifactError(f"{message}; {cure}") from None
 
 
-def java_reason(error: Exception) -> str:
-    """What an exception of Java's says, in one line."""
-    return str(error).splitlines()[0][:200]
+def refuse_version(folder: Path, reason: str) -> None:
+    """Raise `ArtifactError` if Lucene's ``reason`` is that another version wrote the index."""
+    if OTHER_VERSION.search(reason):
+        message = f"{folder}: written by another version of Lucene, which this one cannot read"
+        raise ArtifactError(f"{message}; {CURE}")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from spade_pyserini import java
 from spade_pyserini.errors import ArtifactError
-from spade_pyserini.index.manifest import cannot_open
+from spade_pyserini.index.manifest import told
 from spade_pyserini.records import ImpactVector
 
+CURE = "check it with spade_pyserini.index --verify, or build it again"
 BATCH = 1000  # documents that are taken together from Lucene
 
 
@@ -41,18 +42,21 @@ class Postings:
     def __init__(self, folder: str | Path) -> None:
         if not Path(folder).is_dir():  # Lucene would make one
             raise ArtifactError(f"{folder}: no such index; build it with spade_pyserini.index")
-        opened = java.our_class("ImpactPostings")
-        try:
+        self._folder, opened = Path(folder), java.our_class("ImpactPostings")
+        with told(self._folder, "open"):
             self._postings = opened(str(folder))
-        except Exception as error:  # jnius.JavaException, which is only there once the JVM is
-            raise ArtifactError(cannot_open(Path(folder), error)) from None
+
+    def _ask(self, name: str, *values: Any) -> Any:
+        """Call our Java; what it throws, at damaged files for example, names the index."""
+        with told(self._folder, "read", CURE):
+            return getattr(self._postings, name)(*values)
 
     def vectors(self, docids: list[str]) -> list[dict[str, int] | None]:
         """The impacts of documents, None for one that is not there: one pass over all terms."""
         asked = java.java_class("java.util.ArrayList")()
         for docid in docids:
             asked.add(docid)
-        found = self._postings.vectors(asked)
+        found = self._ask("vectors", asked)
         return [None if lines is None else read_impacts(lines) for lines in found]
 
     def all_vectors(self, batch: int = BATCH) -> Iterator[ImpactVector]:
@@ -60,20 +64,20 @@ class Postings:
         docids = self.documents()
         for start in range(0, len(docids), batch):
             part = docids[start : start + batch]
-            found = self._postings.vectors(start, start + len(part))
+            found = self._ask("vectors", start, start + len(part))
             yield from map(ImpactVector, part, map(read_impacts, found))
 
     def documents(self) -> list[str]:
         """The ids of all documents, in the order of the index."""
-        ids: str = self._postings.ids()
+        ids: str = self._ask("ids")
         return ids.split("\n")[:-1]
 
     def terms(self) -> Iterator[tuple[str, list[int], list[int]]]:
         """Every term in the order of its bytes: its documents, as places in `documents`, and its
         impacts there.
         """
-        for term in self._postings.terms():
-            pairs = self._postings.postings(term)
+        for term in self._ask("terms"):
+            pairs = self._ask("postings", term)
             if pairs:  # not all of its documents were deleted
                 yield term, pairs[::2], pairs[1::2]
 
@@ -83,7 +87,7 @@ class Postings:
         lengths: list[int] = []
         impacts: dict[int, int] = {}
         most: list[TermFigures] = []
-        for line in self._postings.statistics(frequent).split("\n"):
+        for line in self._ask("statistics", frequent).split("\n"):
             kind, *values = line.split(" ")
             if kind == "terms":
                 terms = int(values[0])

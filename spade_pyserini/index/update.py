@@ -13,14 +13,22 @@ import os
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from spade_pyserini import java, vectors
 from spade_pyserini.errors import ArtifactError, NotFoundError
 from spade_pyserini.files import beside, lock, remove, sha256
-from spade_pyserini.index.direct import write_index
-from spade_pyserini.index.manifest import BEFORE, IndexManifest, encoder_digest
-from spade_pyserini.index.postings import Postings
+from spade_pyserini.index.direct import WRITABLE, write_index
+from spade_pyserini.index.manifest import (
+    IndexManifest,
+    LuceneCounts,
+    empty_ids,
+    encoder_digest,
+    told,
+)
+from spade_pyserini.index.place import put_in_place, restore
+from spade_pyserini.index.postings import BATCH, Postings
 from spade_pyserini.index.verify import check_counts
 
 logger = logging.getLogger(__name__)
@@ -36,18 +44,19 @@ def add_documents(source: str | Path, index: str | Path, *, threads: int = 1) ->
     change = f"add {sha256(vectors.manifest_path(source))}"
     with lock(folder):
         manifest = _impact_manifest(folder)
-        if manifest.encoder != encoder_digest(encoded.settings):
-            message = f"{source} was encoded in another way than the documents of {folder}"
-            raise ArtifactError(f"{message}; take the same --model, settings and --counts")
-        added = list(vectors.read_vectors(source))
-        with Postings(folder) as postings:
-            old = [found for found in postings.vectors([one.docid for one in added]) if found]
+        if manifest.updates[-1:] == [change]:
+            return _already(folder, manifest)
+        _check_encoder(folder, manifest, source, encoder_digest(encoded.settings))
+        old, new = _there(folder, (one.docid for one in vectors.read_vectors(source)))
+        empty = sorted({*manifest.empty}.difference(new).union(empty_ids(encoded)))
+        filled = encoded.documents - encoded.empty_documents
         expected = replace(
             manifest,
-            documents=manifest.documents - len(old) + sum(bool(one.impacts) for one in added),
-            empty_documents=manifest.empty_documents + encoded.empty_documents,
-            postings=manifest.postings - sum(map(len, old)) + encoded.terms,
-            impacts=manifest.impacts - sum(map(_sum, old)) + encoded.impacts,
+            documents=manifest.documents - old.documents + filled,
+            empty_documents=manifest.empty_documents - len(manifest.empty) + len(empty),
+            empty=empty,
+            postings=manifest.postings - old.postings + encoded.terms,
+            impacts=manifest.impacts - old.impacts + encoded.impacts,
         )
 
         def apply(copy: Path) -> None:
@@ -65,53 +74,60 @@ def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
         manifest = _impact_manifest(folder)
         if manifest.updates[-1:] == [f"delete {digest}"]:
             return _already(folder, manifest)
-        with Postings(folder) as postings:
-            old = postings.vectors(names)
-        found = [impacts for impacts in old if impacts is not None]
-        if len(found) < len(names):
-            missing = names[old.index(None)]
-            raise NotFoundError(f"{folder} has no document {missing!r}; nothing was deleted")
+        old, missing = _there(folder, names)
+        if missing:
+            raise NotFoundError(f"{folder} has no document {missing[0]!r}; nothing was deleted")
         expected = replace(
             manifest,
-            documents=manifest.documents - len(found),
-            postings=manifest.postings - sum(map(len, found)),
-            impacts=manifest.impacts - sum(map(_sum, found)),
+            documents=manifest.documents - old.documents,
+            postings=manifest.postings - old.postings,
+            impacts=manifest.impacts - old.impacts,
         )
 
         def apply(copy: Path) -> None:
             gone = java.java_class("java.util.ArrayList")()
             for name in names:
                 gone.add(name)
-            with java.deferred_interrupt():
+            with java.deferred_interrupt(), told(copy, "write", WRITABLE):
                 java.our_class("ImpactIndexer").delete(str(copy), gone)
 
         return _change(folder, manifest, expected, f"delete {digest}", apply)
 
 
-def _sum(impacts: dict[str, int]) -> int:
-    return sum(impacts.values())
+def _there(folder: Path, docids: Iterable[str]) -> tuple[LuceneCounts, list[str]]:
+    """What an index has of some documents, and those that it has not; a few are read at a time."""
+    documents = postings = impacts = 0
+    missing = []
+    asked = iter(docids)
+    with Postings(folder) as opened:
+        while part := list(islice(asked, BATCH)):
+            for docid, found in zip(part, opened.vectors(part), strict=True):
+                if found is None:
+                    missing.append(docid)
+                    continue
+                documents += 1
+                postings += len(found)
+                impacts += sum(found.values())
+    return LuceneCounts(documents, postings, impacts), missing
+
+
+def _check_encoder(folder: Path, manifest: IndexManifest, source: Path, encoder: str) -> None:
+    if manifest.encoder is None:
+        message = f"{folder} does not say how its documents were encoded, as after --foreign"
+        raise ArtifactError(f"{message}; build it again, of all vectors together")
+    if manifest.encoder != encoder:
+        message = f"{source} was encoded in another way than the documents of {folder}"
+        raise ArtifactError(f"{message}; take the same --model, settings and --counts")
 
 
 def _impact_manifest(folder: Path) -> IndexManifest:
     """Of an index that is whole; a change that was killed in its last moment is undone."""
-    before = beside(folder, BEFORE)
-    if before.exists() and not _is_whole(folder):
-        remove(folder)
-        before.replace(folder)
-    remove(before)
+    restore(folder)
     manifest = IndexManifest.load(folder)
     check_counts(folder, manifest)
     if manifest.kind != "impact":
         raise ArtifactError(f"{folder} is a {manifest.kind} index; only impact indexes change")
     return manifest
-
-
-def _is_whole(folder: Path) -> bool:
-    try:
-        check_counts(folder, IndexManifest.load(folder))
-    except ArtifactError:
-        return False
-    return True
 
 
 def _change(
@@ -122,8 +138,6 @@ def _change(
     apply: Callable[[Path], None],
 ) -> IndexManifest:
     """Change a copy, count, and put it in place."""
-    if manifest.updates[-1:] == [change]:
-        return _already(folder, manifest)
     expected = replace(expected, updates=[*manifest.updates, change], optimized=False)
     copy = beside(folder, "building")
     remove(copy)
@@ -134,11 +148,7 @@ def _change(
                 _link(path, copy / path.name)
         apply(copy)
         check_counts(copy, expected)
-        before = beside(folder, BEFORE)
-        folder.replace(before)
-        copy.replace(folder)
-        expected.save(folder)
-        remove(before)
+        put_in_place(copy, folder, expected)
     finally:
         remove(copy)
     logger.info("%s: %d documents now", folder, expected.documents)

@@ -15,13 +15,13 @@ from spade_pyserini.errors import ArtifactError
 from spade_pyserini.files import sha256
 from spade_pyserini.index.foreign import check_foreign
 from spade_pyserini.index.manifest import (
-    OTHER_VERSION,
+    CURE,
     IndexManifest,
     LuceneCounts,
-    cannot_open,
     foreign_manifest,
-    java_reason,
     lucene_counts,
+    refuse_version,
+    told,
 )
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.records import ImpactVector
@@ -36,8 +36,9 @@ def verify_index(
     """Raise `ArtifactError` unless the index is whole; returns its manifest.
 
     With ``source``, the folder of the vectors that it was built from or that were added last,
-    ``sample`` documents are compared term by term. An index of another tool's making has no
-    manifest: Lucene's own check is all there is, and the vectors that are given.
+    ``sample`` documents are compared term by term, without those that were deleted since. An index
+    of another tool's making has no manifest: Lucene's own check is all there is, and the vectors
+    that are given.
     """
     folder = Path(index)
     if not folder.is_dir():
@@ -55,16 +56,12 @@ def verify_index(
 def check_files(folder: Path) -> None:
     """Lucene's CheckIndex: checksums, and every structure of every segment."""
     checker = java.our_class("ImpactPostings")
-    try:
+    with told(folder, "check", "see that its files can be read"):
         reason = checker.check(str(folder))
-    except Exception as error:  # jnius.JavaException, which is only there once the JVM is
-        message = f"{folder}: Lucene could not check this index ({java_reason(error)})"
-        raise ArtifactError(f"{message}; see that its files can be read") from None
-    if reason is not None and OTHER_VERSION.search(reason):
-        raise ArtifactError(cannot_open(folder, Exception(reason)))
     if reason is not None:
+        refuse_version(folder, reason)
         message = f"{folder}: damaged, Lucene's CheckIndex says: {reason[:200]}"
-        raise ArtifactError(f"{message}; build it again with --overwrite")
+        raise ArtifactError(f"{message}; {CURE}")
 
 
 def check_counts(folder: Path, manifest: IndexManifest) -> LuceneCounts:
@@ -76,7 +73,7 @@ def check_counts(folder: Path, manifest: IndexManifest) -> LuceneCounts:
     for name, number in wanted.items():
         if getattr(counts, name) != number:
             message = f"the index has {getattr(counts, name)} {name}, it should have {number}"
-            raise ArtifactError(f"{folder}: {message}; build it again with --overwrite")
+            raise ArtifactError(f"{folder}: {message}; {CURE}")
     return counts
 
 
@@ -95,17 +92,19 @@ def _compare_sample(folder: Path, manifest: IndexManifest, source: Path, sample:
     if manifest.kind != "impact":
         raise ArtifactError(f"{folder} is a {manifest.kind} index, it has no vectors")
     digest, documents, read = _read_source(source)
-    if manifest.updates and manifest.updates[-1] != f"add {digest}":
+    added = [change for change in manifest.updates if change.startswith("add ")]
+    if added and added[-1] != f"add {digest}":
         message = f"{folder} was changed since, and not by adding {source} as it is now"
         raise ArtifactError(f"{message}; name the vectors that were added last, or none")
-    if not manifest.updates and manifest.source_sha256 not in ("", digest):
+    if not added and manifest.source_sha256 not in ("", digest):
         raise ArtifactError(f"{folder} was not built from {source} as it is now")
+    deleted = manifest.updates[-1:] != added[-1:]
     step = -(-documents // sample) or 1
     chosen = [vector for number, vector in enumerate(read) if number % step == 0 and vector.impacts]
     with Postings(folder) as postings:
         found = postings.vectors([vector.docid for vector in chosen])
     for vector, impacts in zip(chosen, found, strict=True):
-        if impacts != vector.impacts:
+        if impacts != vector.impacts and not (deleted and impacts is None):
             message = f"{folder}: the document {vector.docid!r} is not as its vector in {source}"
-            raise ArtifactError(f"{message}; build it again with --overwrite")
-    return len(chosen)
+            raise ArtifactError(f"{message}; {CURE}")
+    return sum(impacts is not None for impacts in found)

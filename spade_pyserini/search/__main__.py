@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ MODULE = "spade_pyserini.search"
 EXAMPLE = """python -m spade_pyserini.search --index index/pydoc.spade --topics pydoc-test
   python -m spade_pyserini.search --index index/pydoc.spade --query "delete a folder"
 """
+PIECE = re.compile(r"\s##\w")  # what continues a word, as WordPieces are written
+MANY = 1 / 3  # of the topics; of those of MS MARCO, as WordPieces, 48 % have such a piece
 logger = logging.getLogger(MODULE)
 
 
@@ -105,10 +108,17 @@ def _refuse_wordpieces(searcher: ImpactSearcher, topics: list[Topic]) -> None:
         if any(word.startswith("##") for word in words[1:]) and known.issuperset(words):
             message = f"topic {topic.qid} holds WordPieces already ({topic.text[:60]!r})"
             raise UsageError(f"{message}; give the plain topics here, those are for Pyserini")
+    pieces = [topic for topic in topics if PIECE.search(topic.text)]
+    if len(pieces) > MANY * len(topics):
+        message = f"{len(pieces)} of {len(topics)} topics hold WordPieces of another tokenizer"
+        raise UsageError(f"{message} ({pieces[0].text[:60]!r}); give the plain topics here")
 
 
 def _tell_unknown(searcher: ImpactSearcher, topics: list[Topic]) -> None:
     for topic in topics:
+        if words := searcher.wordpieces.unknown_words(topic.text):
+            shown = f"{len(words)} that the vocabulary cannot spell: {' '.join(words)}"
+            logger.info("topic %s: ignored, %s", topic.qid, shown)
         if unknown := searcher.unknown_terms(topic.text):
             shown = " ".join(unknown)
             logger.info("topic %s: ignored, as no document has it: %s", topic.qid, shown)

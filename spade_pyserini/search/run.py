@@ -12,7 +12,7 @@ from spade_pyserini.cli import progress
 from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.files import atomic_write, read_lines, refuse_existing
 from spade_pyserini.records import Hit, Ranking, Topic
-from spade_pyserini.search.searcher import Bm25Searcher, ImpactSearcher
+from spade_pyserini.search.searcher import MOST_HITS, Bm25Searcher, ImpactSearcher
 
 STEP = np.float32(2e-6)  # the least that shows in the six digits of a run
 
@@ -36,12 +36,13 @@ def search_topics(
     """
     if not max_passage_delimiter:
         raise UsageError("the delimiter between document and passage is empty")
+    # One more where the query itself may be among them.
+    asked = min(hits + remove_query, max(hits, MOST_HITS))
     starts = range(0, len(topics), batch_size)
     with progress(topics, "searching", "topics", len(topics)) as bar:
         for start in starts:
             batch = topics[start : start + batch_size]
-            # One more where the query itself may be among them.
-            for ranking in searcher.batch_search(batch, hits + remove_query, threads):
+            for ranking in searcher.batch_search(batch, asked, threads):
                 found = ranking.hits
                 if remove_query:
                     found = [hit for hit in found if hit.docid != ranking.qid][:hits]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,10 +15,9 @@ from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.files import is_unicode
 from spade_pyserini.index.manifest import (
     IndexManifest,
-    cannot_open,
     foreign_manifest,
     index_tokenizer,
-    java_reason,
+    told,
 )
 from spade_pyserini.index.postings import Postings, read_impacts
 from spade_pyserini.records import Hit, Ranking, Topic
@@ -38,11 +37,9 @@ class _Searcher:
             raise ArtifactError(f"{index} is a {manifest.kind} index, not {self.kind}")
         # A query may have any number of terms; Lucene's own limit is 1,024.
         java.java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
-        try:
+        with told(self.index, "open"):
             self._searcher = searcher(str(self.index))
             documents = self._documents()
-        except Exception as error:  # jnius.JavaException, which is only there once the JVM is
-            raise ArtifactError(cannot_open(self.index, error)) from None
         if documents != manifest.documents:
             message = f"{index}: {documents} documents, its manifest says"
             raise ArtifactError(f"{message} {manifest.documents}; build it, or change it, again")
@@ -65,16 +62,8 @@ class _Searcher:
             found = self._batch_search([topic.text for topic in topics], most, threads)
         return [Ranking(topic.qid, hits) for topic, hits in zip(topics, found, strict=True)]
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """What Java throws in the block as an error of ours."""
-        import jnius
-
-        try:
-            yield
-        except jnius.JavaException as error:
-            message = f"{self.index}: Lucene cannot search this index ({java_reason(error)})"
-            raise ArtifactError(f"{message}; open it again, or check it with --verify") from None
+    def _told(self) -> AbstractContextManager[None]:
+        return told(self.index, "search", "open it again, or check it with --verify")
 
     def _documents(self) -> int:
         return int(self._searcher.get_total_num_docs())
@@ -119,7 +108,8 @@ class ImpactSearcher(_Searcher):
             searcher.search("delete a folder and everything in it")
 
     With a ``tokenizer``, the index may be of another tool's making. In a JVM that pyserini started
-    before us, our Java is missing: Anserini's own searcher serves then, more slowly.
+    before us, our Java is missing: Anserini's own searcher serves then, more slowly, and `doc`,
+    `matched_terms` and `unknown_terms` raise a `JavaError`.
     """
 
     kind = "impact"
@@ -164,6 +154,8 @@ class ImpactSearcher(_Searcher):
 
         Looks at every term of the index: for a look at a few documents, not for all.
         """
+        if self._impacts("", docid) is None:
+            return None
         if self._postings is None:
             self._postings = Postings(self.index)
         return self._postings.vectors([docid])[0]
@@ -171,12 +163,7 @@ class ImpactSearcher(_Searcher):
     def matched_terms(self, query: str, docid: str) -> dict[str, int]:
         """The query's terms that a document has, with their impacts, largest first."""
         terms = self.wordpieces.query_terms(query)
-        if self._ours:
-            with self._told():
-                lines = self._searcher.impacts(" ".join(terms), docid)
-            impacts = None if lines is None else read_impacts(lines)
-        else:
-            impacts = self.doc(docid)
+        impacts = self._impacts(" ".join(terms), docid)
         if impacts is None:
             raise UsageError(f"{self.index} has no document {docid!r}")
         found = {term: impacts[term] for term in terms if term in impacts}
@@ -184,10 +171,18 @@ class ImpactSearcher(_Searcher):
 
     def unknown_terms(self, query: str) -> list[str]:
         """The query's terms that no document has: they are ignored."""
+        java.our_class("ImpactHits")  # says what to do where our Java is missing
         terms = self.wordpieces.query_terms(query)
         with self._told():
-            missing: str = self._searcher.missing(" ".join(terms)) if self._ours and terms else ""
+            missing: str = self._searcher.missing(" ".join(terms))
         return missing.split()
+
+    def _impacts(self, terms: str, docid: str) -> dict[str, int] | None:
+        """What a document has of some terms; None where there is no such document."""
+        java.our_class("ImpactHits")
+        with self._told():
+            lines = self._searcher.impacts(terms, docid)
+        return None if lines is None else read_impacts(lines)
 
     def close(self) -> None:
         """Close the index."""
