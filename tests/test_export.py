@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import builtins
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spade_pyserini import ImpactSearcher, java, read_vectors
-from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError, UsageError
+from spade_pyserini.errors import (
+    ArtifactError,
+    InputError,
+    NotFoundError,
+    OutputExistsError,
+    SpadeError,
+    UsageError,
+)
 from spade_pyserini.export import opensearch
 from spade_pyserini.export.ciff import read_ciff, write_ciff
+from spade_pyserini.export.known import known_vectors
 from spade_pyserini.export.opensearch import feature, query, write_bulk
 from spade_pyserini.index import build_foreign_index, delete_documents, verify_index
+from spade_pyserini.index.postings import Postings
 from spade_pyserini.minilm import minilm_folder
-from spade_pyserini.records import Hit, Topic
+from spade_pyserini.records import Hit, ImpactVector, Topic
 from spade_pyserini.wordpiece import WordPieces
 from tests.commands import Commands, copy_artifact
 
@@ -151,7 +160,7 @@ def test_a_bulk_file_and_its_query(
 ) -> None:
     flags = ("--to", "opensearch", "--output", tmp_path / "tiny", "--field", kind)
     shown = run("export", "--index", tiny_index, *flags)
-    mapping, bulk = (Path(line) for line in shown.out.split())
+    mapping, example, bulk = (Path(line) for line in shown.out.split())
     assert json.loads(mapping.read_text()) == {
         "mappings": {"properties": {"impacts": {"type": kind}}}
     }
@@ -163,6 +172,11 @@ def test_a_bulk_file_and_its_query(
     with ImpactSearcher(tiny_index) as searcher:
         asked = query(searcher.wordpieces, "the cat the", 5, kind)
         hits = searcher.search("the cat the", 30)
+        nothing = query(searcher.wordpieces, " ", 5, kind)
+    assert nothing["query"] == {"match_none": {}}  # theirs would find all documents
+    first, impacts = next(iter(found.items()))
+    strongest = sum(sorted(impacts.values())[-2:])
+    assert _score(json.loads(example.read_text())["query"], found[first]) == strongest
     assert asked["size"] == 5
     scores = {docid: _score(asked["query"], impacts) for docid, impacts in found.items()}
     assert {hit.docid: hit.score for hit in hits} == {d: s for d, s in scores.items() if s}
@@ -205,24 +219,62 @@ def test_bulk_files_of_more_documents_are_not_left(
 ) -> None:
     monkeypatch.setattr(opensearch, "BULK", 10)
     index = copy_artifact(tiny_index, tmp_path)
-    assert len(write_bulk(index, tmp_path / "out")) == 4
+    assert len(write_bulk(index, tmp_path / "out")) == 5
     other = tmp_path / "other.bulk-0000.ndjson"
     other.write_text("keep")
-    (tmp_path / "out.mapping.json").unlink()
+    for name in ("mapping", "query"):
+        (tmp_path / f"out.{name}.json").unlink()
     with pytest.raises(OutputExistsError, match=r"out\.bulk-0000"):
         write_bulk(index, tmp_path / "out")
     delete_documents(index, [f"d{number}" for number in range(15)])
     written = write_bulk(index, tmp_path / "out", overwrite=True)
-    assert sorted(tmp_path.glob("*.bulk-*")) == [other, *written[1:]] and len(written) == 3
+    assert sorted(tmp_path.glob("*.bulk-*")) == [other, *written[2:]] and len(written) == 4
 
 
-def test_impacts_that_rank_features_would_round(tmp_path: Path) -> None:
+def test_a_bulk_export_that_fails_leaves_the_old_one(
+    tiny_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opensearch, "BULK", 10)
+    write_bulk(tiny_index, tmp_path / "out")
+    before = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    real = opensearch._lines
+
+    def full(vectors: list[ImpactVector]) -> Iterator[str]:
+        if vectors[0].docid == "d20":
+            raise OSError("no space")
+        return real(vectors)
+
+    monkeypatch.setattr(opensearch, "_lines", full)
+    with pytest.raises(OSError, match="no space"):
+        write_bulk(tiny_index, tmp_path / "out", "sparse_vector", overwrite=True)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
+
+
+def test_the_mapping_comes_last(
+    tiny_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed while the files get their names: without a mapping nobody takes them for whole."""
+    write_bulk(tiny_index, tmp_path / "out")
+    real = Path.replace
+
+    def killed(self: Path, target: Path) -> Path:
+        if target.name == "out.query.json":
+            raise KeyboardInterrupt
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_bulk(tiny_index, tmp_path / "out", overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.bulk-0000.ndjson"]
+
+
+@pytest.mark.parametrize("kind", opensearch.KINDS)
+def test_impacts_that_both_fields_would_round(tmp_path: Path, kind: str) -> None:
     (tmp_path / "v").mkdir()
     (tmp_path / "v" / "a.jsonl").write_text('{"id": "a", "vector": {"cat": 600}}')
     build_foreign_index(tmp_path / "v", tmp_path / "x")
-    with pytest.raises(UsageError, match="keeps whole numbers to 511"):
-        write_bulk(tmp_path / "x", tmp_path / "out")
-    assert len(write_bulk(tmp_path / "x", tmp_path / "out", "sparse_vector")) == 2
+    with pytest.raises(UsageError, match=f"600, {kind} keeps whole numbers to 511; encode"):
+        write_bulk(tmp_path / "x", tmp_path / "out", kind)
 
 
 def test_the_field_behind_rank_features(
@@ -238,7 +290,7 @@ def test_the_field_behind_rank_features(
     assert search(["rounded"], 1) != [(len(documents), 513)]
     with ImpactSearcher(tiny_index) as searcher:
         for text in QUERIES:
-            asked = query(searcher.wordpieces, text)["query"]["bool"]["should"]
+            asked = query(searcher.wordpieces, text)["query"].get("bool", {}).get("should", [])
             names = [one["rank_feature"]["field"].removeprefix("impacts.") for one in asked]
             found = [Hit(docids[place], round(score)) for place, score in search(names, 30)]
             same_hits(searcher.search(text, 30), found, 30)
@@ -326,6 +378,39 @@ def test_a_collection_stays_until_the_new_one_is_whole(
     assert run("export", *flags, "--overwrite").code == 0
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_collection_that_cannot_be_renamed(
+    tiny_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old one keeps its name; killed in between, it gets it back."""
+    pymilvus = pytest.importorskip("pymilvus", reason="needs 'spade_pyserini[milvus]'")
+    from spade_pyserini.export.milvus import write_milvus
+
+    uri, client = str(tmp_path / "tiny.db"), pymilvus.MilvusClient
+    write_milvus(tiny_index, uri, "tiny")
+    real = client.rename_collection
+
+    def refuse(self: object, old: str, new: str) -> None:
+        if old == "tiny_building":
+            raise pymilvus.MilvusException(message="not now")
+        real(self, old, new)
+
+    monkeypatch.setattr(client, "rename_collection", refuse)
+    with pytest.raises(SpadeError, match="refused: not now"):
+        write_milvus(tiny_index, uri, "tiny", overwrite=True)
+    monkeypatch.setattr(client, "rename_collection", real)
+    there = client(uri)
+    try:
+        assert there.list_collections() == ["tiny"]
+        assert there.get_collection_stats("tiny")["row_count"] == 30
+        there.rename_collection("tiny", "tiny_being_replaced")
+    finally:
+        there.close()
+    with pytest.raises(OutputExistsError):
+        write_milvus(tiny_index, uri, "tiny")
+    assert write_milvus(tiny_index, uri, "tiny", overwrite=True) == 30
+
+
 def test_what_milvus_cannot_take(tiny_index: Path, tmp_path: Path, run: Commands) -> None:
     """Whether it is installed or not: names and ids are looked at first."""
     (tmp_path / "v").mkdir()
@@ -339,6 +424,40 @@ def test_what_milvus_cannot_take(tiny_index: Path, tmp_path: Path, run: Commands
     long = run("export", "--index", tmp_path / "x", *flags)
     assert long.code == 1 and "is longer than 512 bytes" in long.err
     assert not (tmp_path / "x.db").exists()
+
+
+# An index that was built without a tokenizer
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / "a.jsonl").write_text('{"id": "a", "vector": {"cat": 3, "zebra": 2}}')
+    build_foreign_index(tmp_path / "v", tmp_path / "bare")
+    return tmp_path / "bare"
+
+
+def test_a_tokenizer_for_an_index_without_one(
+    tiny_index: Path, bare: Path, tmp_path: Path, run: Commands
+) -> None:
+    """Whether Milvus is installed or not: what is missing is told first."""
+    tokenizer = tiny_index.with_name("tiny.tokenizer.json")
+    flags = ("--index", bare, "--to", "milvus", "--uri", tmp_path / "x.db")
+    asked = run("export", *flags)
+    assert asked.code == 1 and "pass --tokenizer" in asked.err
+    given = run("export", *flags, "--tokenizer", tokenizer)
+    assert given.code == 1 and "pass --tokenizer" not in given.err
+    refused = run("export", "--index", bare, "--to", "ciff", "--tokenizer", tokenizer)
+    assert refused.code == 2 and "--tokenizer goes with" in refused.err
+
+
+def test_terms_that_the_tokenizer_does_not_know(tiny_index: Path, bare: Path) -> None:
+    with Postings(bare) as postings:
+        known = known_vectors(postings, WordPieces.load(minilm_folder()))
+        assert list(known) == [("a", {"cat": 3, "zebra": 2})]
+        other = WordPieces.load(tiny_index.with_name("tiny.tokenizer.json"))
+        with pytest.raises(ArtifactError, match="'zebra' of the document 'a' is no WordPiece"):
+            list(known_vectors(postings, other))
 
 
 # What is missing

@@ -29,6 +29,11 @@ def main(arguments: list[str]) -> None:
         default="rank_features",
         help="opensearch: type of the field",
     )
+    add(
+        "--tokenizer",
+        metavar="NAME|PATH",
+        help="pisa, milvus: for an index that was built without one",
+    )
     add("--uri", help="milvus: a file for the embedded one, or the address of a cluster")
     add("--token", default="", help="milvus: user:password, or an API key")
     add("--collection", metavar="NAME", help="milvus: the collection (default: the index's name)")
@@ -39,6 +44,8 @@ def main(arguments: list[str]) -> None:
         raise UsageError("give either --index DIR or --input DIR")
     if (options.to == "milvus") != bool(options.uri):
         raise UsageError("--to milvus goes with --uri: a file, or the address of a cluster")
+    if options.tokenizer and options.to not in ("pisa", "milvus"):
+        raise UsageError("--tokenizer goes with --to pisa and --to milvus")
     if options.index:
         _export(Path(options.index), options)
         return
@@ -61,7 +68,7 @@ def _export(index: Path, options: argparse.Namespace) -> None:
     elif options.to == "pisa":
         from spade_pyserini.export.pisa import write_pisa
 
-        write_pisa(index, output, overwrite=again)
+        write_pisa(index, output, options.tokenizer, overwrite=again)
         print(output)
     elif options.to == "opensearch":
         from spade_pyserini.export.opensearch import write_bulk
@@ -71,7 +78,14 @@ def _export(index: Path, options: argparse.Namespace) -> None:
         from spade_pyserini.export.milvus import write_milvus
 
         collection = options.collection or file_name(name).replace("-", "_").replace(".", "_")
-        write_milvus(index, options.uri, collection, token=options.token, overwrite=again)
+        write_milvus(
+            index,
+            options.uri,
+            collection,
+            options.tokenizer,
+            token=options.token,
+            overwrite=again,
+        )
         print(f"{options.uri} {collection}")
 
 

@@ -17,9 +17,10 @@ from spade_pyserini.errors import (
     SpadeError,
     UsageError,
 )
+from spade_pyserini.export.known import known_vectors
 from spade_pyserini.index.manifest import index_tokenizer
 from spade_pyserini.index.postings import Postings
-from spade_pyserini.records import Hit
+from spade_pyserini.records import Hit, ImpactVector
 from spade_pyserini.wordpiece import WordPieces
 
 BATCH = 500  # documents of one insertion
@@ -28,17 +29,24 @@ NAME = re.compile(r"[A-Za-z_]\w{0,200}", re.ASCII)  # of a collection
 
 
 def write_milvus(
-    index: str | Path, uri: str, collection: str, *, token: str = "", overwrite: bool = False
+    index: str | Path,
+    uri: str,
+    collection: str,
+    tokenizer: str | Path | None = None,
+    *,
+    token: str = "",
+    overwrite: bool = False,
 ) -> int:
     """Load an impact index into a collection; returns the number of documents.
 
     ``uri`` is a file (``x.db``: the embedded Milvus) or an address (``http://host:19530``). It is
     loaded under another name, counted, and renamed: an old collection stays until then.
+    ``tokenizer``: for an index that has none of its own.
     """
     if not NAME.fullmatch(collection):
         message = f"Milvus has no collection {collection!r}: letters, digits and _, no digit first"
         raise UsageError(f"{message}; choose another --collection")
-    wordpieces = index_tokenizer(Path(index))
+    wordpieces = index_tokenizer(Path(index), tokenizer)
     with Postings(index) as postings:
         docids = postings.documents()
         if long := [docid for docid in docids if len(docid.encode()) > LONGEST_ID]:
@@ -46,16 +54,16 @@ def write_milvus(
             raise ArtifactError(f"{message}, Milvus's limit; encode with shorter ids")
         client, kinds = _client(uri, token)
         with closing(client), _told(uri):
+            _restore(client, collection)
             if client.has_collection(collection) and not overwrite:
                 message = f"{uri} has a collection {collection!r} already"
                 raise OutputExistsError(f"{message}; pass --overwrite to replace it")
             unfinished = f"{collection}_building"
             try:
                 _create(client, kinds, unfinished)
-                _load(client, unfinished, postings, wordpieces)
+                _load(client, unfinished, known_vectors(postings, wordpieces), wordpieces)
                 _count(client, unfinished, len(docids))
-                _drop(client, collection)
-                client.rename_collection(unfinished, collection)
+                _put_in_place(client, unfinished, collection)
                 client.load_collection(collection)
             finally:
                 _drop(client, unfinished)
@@ -65,6 +73,28 @@ def write_milvus(
 def _drop(client: Any, collection: str) -> None:
     if client.has_collection(collection):
         client.drop_collection(collection)
+
+
+def _put_in_place(client: Any, made: str, collection: str) -> None:
+    """The old collection has another name until the new one has its own."""
+    if client.has_collection(collection):
+        client.rename_collection(collection, _before(collection))
+    try:
+        client.rename_collection(made, collection)
+    finally:
+        _restore(client, collection)
+
+
+def _restore(client: Any, collection: str) -> None:
+    """The old collection gets its name back where the new one has not got it."""
+    if client.has_collection(collection):
+        _drop(client, _before(collection))
+    elif client.has_collection(_before(collection)):
+        client.rename_collection(_before(collection), collection)
+
+
+def _before(collection: str) -> str:
+    return f"{collection}_being_replaced"
 
 
 def _create(client: Any, kinds: Any, collection: str) -> None:
@@ -77,9 +107,10 @@ def _create(client: Any, kinds: Any, collection: str) -> None:
     client.create_collection(collection, schema=schema, index_params=built)
 
 
-def _load(client: Any, collection: str, postings: Postings, wordpieces: WordPieces) -> None:
-    places = {term: place for place, term in enumerate(wordpieces.terms)}
-    found = postings.all_vectors()
+def _load(
+    client: Any, collection: str, found: Iterator[ImpactVector], wordpieces: WordPieces
+) -> None:
+    places = wordpieces.places
     while part := list(islice(found, BATCH)):
         rows = [
             {"id": docid, "impacts": {places[term]: float(x) for term, x in impacts.items()}}
@@ -102,14 +133,12 @@ class MilvusSearcher:
     def __init__(self, uri: str, collection: str, wordpieces: WordPieces, token: str = "") -> None:
         self._client, _ = _client(uri, token)
         self.uri, self.collection, self.wordpieces = uri, collection, wordpieces
-        self._places = {term: place for place, term in enumerate(wordpieces.terms)}
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """The ``k`` best documents for ``query``; ties in Milvus's order."""
-        terms = self.wordpieces.query_terms(query)
-        if not terms:
+        vector = dict.fromkeys(self.wordpieces.query_places(query), 1.0)
+        if not vector:
             return []
-        vector = {self._places[term]: 1.0 for term in terms}
         with _told(self.uri):
             (found,) = self._client.search(
                 self.collection, data=[vector], anns_field="impacts", limit=k, output_fields=["id"]

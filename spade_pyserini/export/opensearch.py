@@ -1,10 +1,11 @@
-"""OpenSearch and Elasticsearch: a mapping, a bulk file, and a query for boolean WordPieces.
+"""OpenSearch and Elasticsearch: a mapping, bulk files, and a query for boolean WordPieces.
 
-    curl -XPUT  HOST/NAME        -H 'Content-Type: application/json'     --data-binary @NAME.mapping.json
-    curl -XPOST HOST/NAME/_bulk  -H 'Content-Type: application/x-ndjson' --data-binary @NAME.bulk-0000.ndjson
+    curl -XPUT  HOST/NAME         -H 'Content-Type: application/json'     --data-binary @NAME.mapping.json
+    curl -XPOST HOST/NAME/_bulk   -H 'Content-Type: application/x-ndjson' --data-binary @NAME.bulk-0000.ndjson
+    curl -XPOST HOST/NAME/_search -H 'Content-Type: application/json'     --data-binary @NAME.query.json
 
-``rank_features`` (both engines) keeps nine bits of a value, so impacts of 8 bits come back exactly.
-``sparse_vector`` is Elasticsearch's. Neither takes a full stop in a name, it would be a path there:
+``rank_features`` (both engines) and ``sparse_vector`` (Elasticsearch's) keep nine bits of a value, so
+impacts of 8 bits come back exactly. Neither takes a full stop in a name, it would be a path there:
 `feature` writes it out.
 """  # noqa: E501
 
@@ -18,45 +19,66 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import UsageError
-from spade_pyserini.files import atomic_write, refuse_existing, write_json
+from spade_pyserini.files import atomic_write, beside, refuse_existing, remove, write_json
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.records import ImpactVector
 from spade_pyserini.wordpiece import WordPieces
 
 KINDS = ("rank_features", "sparse_vector")
 FIELD = "impacts"
+MAPPING, QUERY = "mapping.json", "query.json"
 FULL_STOP = "[full-stop]"
-EXACT = 511  # the largest whole number that rank_features keeps exactly
+EXACT = 511  # the largest whole number that both keep exactly
 BULK = 5000  # documents of a bulk file
 
 
 def write_bulk(
     index: str | Path, output: str | Path, kind: str = KINDS[0], *, overwrite: bool = False
 ) -> list[Path]:
-    """Write ``OUTPUT.mapping.json`` and ``OUTPUT.bulk-NNNN.ndjson``; returns all of them."""
+    """Write ``OUTPUT.mapping.json``, ``.query.json`` and ``.bulk-NNNN.ndjson``; returns them all.
+
+    The query is an example: the two terms that weigh most in the first document. The files get
+    their names when all are written, the mapping last: where it is, the rest is.
+    """
     if kind not in KINDS:
         raise UsageError(f"the field is {' or '.join(KINDS)}, not {kind}")
     base = Path(output)
-    written = [base.with_name(f"{base.name}.mapping.json")]
-    old = sorted(base.parent.glob(f"{glob.escape(base.name)}.bulk-*.ndjson"))
-    for path in (*written, *old):
+    old = [beside(base, name) for name in (MAPPING, QUERY)]
+    old += sorted(base.parent.glob(f"{glob.escape(base.name)}.bulk-*.ndjson"))
+    for path in old:
         refuse_existing(path, overwrite)
-    with Postings(index) as postings:
-        largest = max(postings.figures(0).impacts, default=0)
-        if kind == "rank_features" and largest > EXACT:
-            message = f"an impact is {largest}, rank_features keeps whole numbers to {EXACT}"
-            raise UsageError(f"{message}; take sparse_vector, or encode with 8 bits")
+    unfinished = beside(base, "building")
+    remove(unfinished)
+    try:
+        with Postings(index) as postings:
+            made = _write(postings, unfinished, kind)
         for path in old:  # there may be fewer now
-            path.unlink()
-        write_json(written[0], {"mappings": {"properties": {FIELD: {"type": kind}}}})
-        found = postings.all_vectors()
-        while part := list(islice(found, BULK)):
-            path = base.with_name(f"{base.name}.bulk-{len(written) - 1:04d}.ndjson")
-            with atomic_write(path) as stream:
-                for line in _lines(part):
-                    stream.write(line.encode() + b"\n")
-            written.append(path)
-    return written
+            remove(path)
+        for path in reversed(made):
+            path.replace(beside(base, path.name))
+    finally:
+        remove(unfinished)
+    return [beside(base, path.name) for path in made]
+
+
+def _write(postings: Postings, folder: Path, kind: str) -> list[Path]:
+    """All files by the last part of their names, the mapping first."""
+    largest = max(postings.figures(0).impacts, default=0)
+    if largest > EXACT:
+        message = f"an impact is {largest}, {kind} keeps whole numbers to {EXACT}"
+        raise UsageError(f"{message}; encode with 8 bits")
+    found, first = postings.all_vectors(), dict[str, int]()
+    made = [folder / MAPPING, folder / QUERY]
+    while part := list(islice(found, BULK)):
+        first = first or part[0].impacts
+        path = folder / f"bulk-{len(made) - 2:04d}.ndjson"
+        with atomic_write(path) as stream:
+            for line in _lines(part):
+                stream.write(line.encode() + b"\n")
+        made.append(path)
+    write_json(made[0], {"mappings": {"properties": {FIELD: {"type": kind}}}})
+    write_json(made[1], _body(sorted(first, key=first.__getitem__)[-2:], 10, kind))
+    return made
 
 
 def _lines(vectors: list[ImpactVector]) -> Iterator[str]:
@@ -68,11 +90,15 @@ def _lines(vectors: list[ImpactVector]) -> Iterator[str]:
 
 def query(wordpieces: WordPieces, text: str, k: int = 10, kind: str = KINDS[0]) -> dict[str, Any]:
     """The body of a ``_search``: its score is the inner product with the boolean query."""
-    terms = wordpieces.query_terms(text)
-    if kind == "sparse_vector":
+    return _body(wordpieces.query_terms(text), k, kind)
+
+
+def _body(terms: list[str], k: int, kind: str) -> dict[str, Any]:
+    wanted: dict[str, Any] = {"match_none": {}}  # an empty query of theirs finds everything
+    if terms and kind == "sparse_vector":
         vector = {feature(term): 1.0 for term in terms}
-        wanted: dict[str, Any] = {"sparse_vector": {"field": FIELD, "query_vector": vector}}
-    else:
+        wanted = {"sparse_vector": {"field": FIELD, "query_vector": vector}}
+    elif terms:
         features = [
             {"rank_feature": {"field": f"{FIELD}.{feature(term)}", "linear": {}}} for term in terms
         ]

@@ -12,6 +12,7 @@ from typing import Any
 
 from spade_pyserini import java
 from spade_pyserini.errors import NotFoundError, UsageError
+from spade_pyserini.export.known import known_vectors
 from spade_pyserini.files import beside, lock, remove
 from spade_pyserini.index.build import check_ours
 from spade_pyserini.index.manifest import index_tokenizer, tokenizer_path
@@ -23,21 +24,31 @@ ALGORITHMS = ("maxscore", "block_max_wand", "block_max_maxscore", "wand")
 PISA_FILE = re.compile(r"(fwd|inv|quantized)\.[\w.]+|pt_meta\.json")
 
 
-def write_pisa(index: str | Path, output: str | Path, *, overwrite: bool = False) -> int:
-    """Make a PISA index of an impact index; returns the number of documents."""
+def write_pisa(
+    index: str | Path,
+    output: str | Path,
+    tokenizer: str | Path | None = None,
+    *,
+    overwrite: bool = False,
+) -> int:
+    """Make a PISA index of an impact index; returns the number of documents.
+
+    ``tokenizer``: for an index that has none of its own.
+    """
     source, folder = Path(index), Path(output)
     if folder.resolve() == source.resolve():
         raise UsageError(f"{folder} is the Lucene index itself; choose another --output")
     if folder.exists():
         check_ours(folder, PISA_FILE, overwrite)
-    pisa, wordpieces = pyterrier_pisa(), index_tokenizer(source)
+    pisa, wordpieces = pyterrier_pisa(), index_tokenizer(source, tokenizer)
     unfinished = beside(folder, "building")
     with lock(folder):
         remove(unfinished)
         try:
             with Postings(source) as postings, silence():
                 indexer = pisa.PisaIndex(str(unfinished), stemmer="none").toks_indexer(scale=1.0)
-                indexer.index({"docno": one, "toks": x} for one, x in postings.all_vectors())
+                found = known_vectors(postings, wordpieces)
+                indexer.index({"docno": one, "toks": x} for one, x in found)
                 documents = len(postings.documents())
             wordpieces.save(tokenizer_path(unfinished))
             with silence():  # PISA packs the postings and finds their bounds at the first search
