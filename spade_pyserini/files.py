@@ -238,11 +238,17 @@ def _locked(file: Path, wait: bool) -> Iterator[IO[str] | None]:
             except BlockingIOError:
                 yield None
                 return
-            # Whoever had it has removed it: what is locked then has no name any more.
-            with suppress(FileNotFoundError):
-                if file.stat().st_ino == os.fstat(stream.fileno()).st_ino:
-                    yield stream
-                    return
+            if _is_at(file, stream):
+                yield stream
+                return
+
+
+def _is_at(file: Path, stream: IO[str]) -> bool:
+    """Whoever had the lock has removed it: what is locked then has no name any more."""
+    try:
+        return os.path.samestat(file.stat(), os.fstat(stream.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def chosen(settings: DataclassInstance) -> dict[str, Any]:

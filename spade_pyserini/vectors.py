@@ -18,15 +18,17 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from secrets import token_hex
 from typing import IO, Any
 
 from spade_pyserini.errors import ArtifactError, InputError
 from spade_pyserini.files import (
     atomic_write,
     beside,
+    is_local,
     location,
     read_json_object,
     read_lines,
@@ -89,12 +91,14 @@ class VectorManifest:
     """What is known of a folder of vectors.
 
     ``shards`` are in the order of their numbers. Some may be missing until all is ``complete``.
+    ``corpus_documents``, of a part: how many documents the corpus had for it, to its end.
     """
 
     settings: VectorSettings
     trained: bool
     complete: bool = False
     shards: list[Shard] = field(default_factory=list)
+    corpus_documents: int | None = None
 
     @property
     def documents(self) -> int:
@@ -142,6 +146,7 @@ class VectorManifest:
             trained=values["trained"],
             complete=values["complete"],
             shards=[_made(Shard, shard) for shard in values["shards"]],
+            corpus_documents=values.get("corpus_documents"),
         )
         for shard in manifest.shards:
             if not is_shard_name(shard.file):  # a name is never a way out of the folder
@@ -182,7 +187,8 @@ def write_shard(folder: Path, number: int, vectors: Iterable[ImpactVector]) -> s
     gzip is told no time, no name.
     """
     path = folder / shard_name(number)
-    with atomic_write(path, temporary=beside(folder, f"{path.name}.tmp")) as stream:
+    temporary = beside(folder, f"{path.name}.{token_hex(4)}.tmp")  # two workers may have the shard
+    with atomic_write(path, temporary) as stream:
         written = _Hashed(stream)
         with gzip.GzipFile("", "wb", fileobj=written, mtime=0, compresslevel=6) as packed:
             for docid, impacts in vectors:
@@ -192,6 +198,16 @@ def write_shard(folder: Path, number: int, vectors: Iterable[ImpactVector]) -> s
         remove(path)
         raise ArtifactError(f"{path}: reads otherwise than it was written; is the disk damaged?")
     return written.digest.hexdigest()
+
+
+def remove_unfinished(folder: Path, is_ours: Callable[[int], bool]) -> None:
+    """Remove what a killed run left beside the folder of shards with these numbers."""
+    near = beside(folder, "docs")
+    pattern = re.compile(rf"{re.escape(near.name)}(\d+)\.jsonl\.gz(\.\w+)?\.tmp")
+    for path in near.parent.iterdir() if is_local(near) else ():
+        found = pattern.fullmatch(path.name)
+        if found and is_ours(int(found[1])):
+            remove(path)
 
 
 class _Hashed(io.RawIOBase):

@@ -9,6 +9,7 @@ import pytest
 
 from spade_pyserini import open_corpus, read_qrels, read_topics
 from spade_pyserini.corpora import Segmentation, catalogue, expanded, prepared, segmented
+from spade_pyserini.corpora.checks import Tolerance
 from spade_pyserini.corpora.collections import find_collection, find_split
 from spade_pyserini.corpora.splits import resolve_split
 from spade_pyserini.errors import InputError, NotFoundError, UsageError
@@ -131,8 +132,14 @@ def test_texts_on_hugging_face(tmp_path: Path) -> None:
     path.write_text('{"x": 1}\n')
     with pytest.raises(InputError, match="no column of texts"):
         list(open_corpus(f"hf:{tmp_path / 'set'}"))
+    path.write_text('{"text": null}\n{"text": "one"}\n')
+    tolerance = Tolerance(1)
+    assert list(open_corpus(f"hf:{tmp_path / 'set'}").documents(tolerance)) == [("1", "", "one")]
+    assert ":1: no column of texts" in str(tolerance.errors[0])
     with pytest.raises(NotFoundError, match="cannot be had"):
         list(open_corpus("hf:nobody/nothing"))
+    with pytest.raises(NotFoundError, match="hf://datasets/nobody/nothing: no such file or folder"):
+        open_corpus("hf://datasets/nobody/nothing")  # an address of fsspec's
 
 
 def test_passages(folder: Path) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,10 +21,14 @@ from spade_pyserini import (
     open_corpus,
     read_vectors,
 )
-from spade_pyserini.encode.shard import ShardEncoder, batches
+from spade_pyserini.encode.corpus import SHARD_SIZE
+from spade_pyserini.encode.ledger import Ledger
+from spade_pyserini.encode.part import WHOLE
+from spade_pyserini.encode.shard import BATCH_TOKENS, ShardEncoder, batches
 from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, SpadeError
 from spade_pyserini.files import lock
-from spade_pyserini.vectors import VectorManifest, verify
+from spade_pyserini.vectors import VectorManifest, shard_name, verify
+from spade_pyserini.wordpiece import PRETRAINED, WordPieces
 from tests.commands import Commands
 from tests.conftest import write_corpus
 
@@ -65,6 +70,47 @@ def test_batches_hold_every_document_once_within_the_budget() -> None:
     assert sorted(place for _, places in found for place in places) == list(range(7))
     for batch, _ in found:
         assert len(batch) == 1 or len(batch) * max(map(len, batch)) <= 12
+
+
+def test_less_than_a_twentieth_of_what_is_encoded_is_padding() -> None:
+    """As long as a corpus's documents are: shards of the docstrings, of the default size."""
+    texts = [document.contents for document in open_corpus("pydoc")]
+    ids = WordPieces.load(PRETRAINED / "spade-mini").document_ids(texts, 256)
+    for start in range(0, len(ids), SHARD_SIZE):
+        shard = ids[start : start + SHARD_SIZE]
+        encoded = sum(len(one) * max(map(len, one)) for one, _ in batches(shard, BATCH_TOKENS))
+        assert sum(map(len, shard)) > 0.95 * encoded
+
+
+def test_a_shard_that_no_manifest_knows_is_encoded_again(
+    tiny_vectors: Path, tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    """A kill comes between the shard and the manifest, which is saved every now and then."""
+    corpus, folder = open_corpus(str(tiny_corpus)), tmp_path / "x"
+    whole = encode_corpus(corpus, tiny_model, folder, shard_size=12)
+    replace(whole, complete=False, shards=whole.shards[:1]).save(folder)
+    (folder / "docs0001.jsonl.gz").write_bytes(b"cut")
+    assert encode_corpus(corpus, tiny_model, folder, shard_size=12) == whole
+    assert shards(folder) == shards(tiny_vectors)
+
+
+def test_saving_the_manifest_takes_a_small_part_of_the_time(
+    tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest, now, saved = verify(tiny_vectors), 0.0, []
+
+    def save(self: VectorManifest, *_: object) -> None:
+        nonlocal now
+        now += 1.0
+        saved.append(len(self.shards))
+
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setattr(VectorManifest, "save", save)
+    with closing(Ledger(replace(manifest, shards=[]), tmp_path / "x", WHOLE)) as ledger:
+        for number in range(100):
+            ledger.add(replace(manifest.shards[0], file=shard_name(number)))
+            now += 1.0
+    assert saved == [1, 21, 41, 61, 81, 100]
 
 
 def test_the_same_call_again_does_nothing(
@@ -122,9 +168,17 @@ def test_kill_9_then_the_same_command_completes(
 def test_a_full_disk_loses_no_finished_shard(
     tiny_vectors: Path, tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:
-    (tmp_path / "x.docs0001.jsonl.gz.tmp").symlink_to("/dev/full")  # the kernel's own ENOSPC
+    names = iter(("first", "second", "third"))
+
+    def name(_: int) -> str:
+        (tmp_path / "x.docs0001.jsonl.gz.second.tmp").unlink(missing_ok=True)
+        (tmp_path / "x.docs0001.jsonl.gz.second.tmp").symlink_to("/dev/full")
+        return next(names)
+
     arguments = ("--corpus", tiny_corpus, "--model", tiny_model_folder, "--output", tmp_path / "x")
-    result = run("encode", *arguments, "--shard-size", 12)
+    with pytest.MonkeyPatch.context() as patch:  # the kernel's own ENOSPC
+        patch.setattr("spade_pyserini.vectors.token_hex", name)
+        result = run("encode", *arguments, "--shard-size", 12)
     assert result.code == 1
     assert "the disk is full" in result.err
     assert "Traceback" not in result.err
@@ -372,11 +426,18 @@ def test_a_model_that_gives_nan_writes_nothing(
     assert shards(tmp_path / "x") == {}
 
 
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
 def test_a_device_without_memory_is_told_with_the_cure(
-    tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_corpus: Path,
+    tiny_model: SpadeModel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    device: str,
 ) -> None:
     def full(*_inputs: torch.Tensor) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory")
+        if device == "cuda":
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        torch.empty(2**55)  # the CPU's own RuntimeError
 
     monkeypatch.setattr(tiny_model, "forward", full)
     corpus = open_corpus(str(tiny_corpus))

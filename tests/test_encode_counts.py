@@ -13,19 +13,29 @@ import torch
 from spade_pyserini import SpadeModel, encode_corpus, open_corpus, read_vectors
 from spade_pyserini.encode.counts import counts_path, load_counts
 from spade_pyserini.encode.part import Part, merge_parts
-from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, UsageError
+from spade_pyserini.errors import (
+    ArtifactError,
+    InputError,
+    OutputExistsError,
+    SpadeError,
+    UsageError,
+)
 from spade_pyserini.models.counts import TermCounts, corpus_weights, count_terms
-from spade_pyserini.vectors import verify
+from spade_pyserini.vectors import VectorManifest, verify
 from tests.conftest import write_corpus
+
+
+def that_asks(model: SpadeModel) -> SpadeModel:
+    """A copy with `corpus_idf`; in training, every second document had each term."""
+    model = copy.deepcopy(model)
+    size = len(model.kept)
+    model.use_corpus_idf(0.5, TermCounts(torch.full((size,), 50), 100, 600))
+    return model
 
 
 @pytest.fixture(scope="module")
 def asking(tiny_model: SpadeModel) -> SpadeModel:
-    """The tiny model; in training, every second document had each term."""
-    model = copy.deepcopy(tiny_model)
-    size = len(model.kept)
-    model.use_corpus_idf(0.5, TermCounts(torch.full((size,), 50), 100, 600))
-    return model
+    return that_asks(tiny_model)
 
 
 def test_what_a_term_is_worth() -> None:
@@ -134,3 +144,44 @@ def test_machines_share_what_was_counted(
     merge_parts(tmp_path / "x")
     whole = encode_corpus(corpus, asking, tmp_path / "whole", shard_size=10)
     assert verify(tmp_path / "x").shards == whole.shards
+
+
+def test_parts_that_are_replaced_count_once_more(asking: SpadeModel, tmp_path: Path) -> None:
+    source, path = write_corpus(tmp_path / "c", 30), counts_path(tmp_path / "x")
+
+    def encode(number: int, **changes: object) -> VectorManifest:
+        part, corpus = Part(number, 2), open_corpus("c", source)
+        return encode_corpus(corpus, asking, tmp_path / "x", part=part, shard_size=10, **changes)  # type: ignore[arg-type]
+
+    for number in (0, 1):
+        encode(number)
+    write_corpus(source, 40)
+    first = encode(0, overwrite=True)
+    assert json.loads(path.read_text())["documents"] == 40
+    replace(first, complete=False).save(tmp_path / "x", Part(0, 2).manifest)  # still at work
+    before = path.stat().st_mtime_ns
+    encode(1, overwrite=True)
+    assert path.stat().st_mtime_ns == before
+    encode(0)
+    assert merge_parts(tmp_path / "x").documents == 40
+
+
+def test_too_many_bad_documents_are_listed_when_they_are_counted(
+    asking: SpadeModel, tmp_path: Path
+) -> None:
+    path = write_corpus(tmp_path / "c", 30) / "corpus.jsonl"
+    path.write_text("not JSON\nnor this\n" + path.read_text())
+    with pytest.raises(SpadeError, match="more than --max-errors 1"):
+        encode_corpus(open_corpus("c", path), asking, tmp_path / "x", max_errors=1)
+    assert len((tmp_path / "x.errors.txt").read_text().splitlines()) == 2
+
+
+def test_counting_tells_json_lines(
+    asking: SpadeModel, tiny_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    encode_corpus(open_corpus(str(tiny_corpus)), asking, tmp_path / "x", progress="json")
+    told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [(line["task"], line["documents"]) for line in told] == [
+        ("counting terms", 30),
+        ("encoding", 30),
+    ]

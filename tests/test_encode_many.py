@@ -8,16 +8,23 @@ import json
 import multiprocessing
 import os
 import pickle
+import queue
 import random
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock, Mock
 
 import pytest
+import torch
 
 from spade_pyserini import (
     SpadeModel,
@@ -26,16 +33,21 @@ from spade_pyserini import (
     open_corpus,
     read_vectors,
 )
+from spade_pyserini.corpora import Corpus
+from spade_pyserini.corpora.checks import Located, OnError
+from spade_pyserini.corpora.formats import read_files
 from spade_pyserini.corpora.segment import Segmentation, segmented
 from spade_pyserini.encode import Part, merge_parts
-from spade_pyserini.encode.processes import finished
+from spade_pyserini.encode.part import WHOLE, check_numbers
+from spade_pyserini.encode.processes import devices, finished, run_processes
 from spade_pyserini.encode.progress import Progress
 from spade_pyserini.encode.worker import Job, ShardReader, Worker
-from spade_pyserini.errors import UsageError
+from spade_pyserini.errors import ArtifactError, SpadeError, UsageError
 from spade_pyserini.vectors import VectorManifest, verify
 from tests.commands import Commands
 from tests.conftest import write_corpus
 from tests.test_encode import shards
+from tests.test_encode_counts import that_asks
 
 
 def test_two_processes_write_the_same_bytes(
@@ -52,33 +64,64 @@ def test_two_processes_write_the_same_bytes(
 
 
 @pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_kills_at_random_moments(
-    tiny_model_folder: Path, tiny_model: SpadeModel, tmp_path: Path, processes: int
-) -> None:
-    corpus = write_corpus(tmp_path / "corpus", 1200)
+def test_kills_at_random_moments(tiny_model: SpadeModel, tmp_path: Path, processes: int) -> None:
+    """While Python starts, when the corpus is being counted, when shards are coming."""
+    corpus, model = write_corpus(tmp_path / "corpus", 1500), tmp_path / "asking"
+    asking = that_asks(tiny_model)
+    asking.save_pretrained(model)
     command = [sys.executable, "-m", "spade_pyserini.encode", "--corpus", str(corpus)]
-    command += ["--model", str(tiny_model_folder), "--shard-size", "10"]
+    command += ["--model", str(model), "--shard-size", "10"]
     command += ["--output", str(tmp_path / "killed"), "--processes", str(processes)]
-    manifest = tmp_path / "killed.manifest.json"
+    begun = tmp_path / "killed.lock"
     moments = random.Random(processes)
-    for _ in range(3):
-        done = len(json.loads(manifest.read_text())["shards"]) if manifest.exists() else 0
+    unfinished = 0
+    for sign in (tmp_path, begun, tmp_path / "killed" / "docs0000.jsonl.gz", begun):
+        begun.unlink(missing_ok=True)  # of the run before
         process = subprocess.Popen(command, start_new_session=True)
-        deadline = time.monotonic() + 120
-        while process.poll() is None and time.monotonic() < deadline:
-            now = len(json.loads(manifest.read_text())["shards"]) if manifest.exists() else 0
-            if now > done:  # the model is loaded, shards are coming
-                time.sleep(moments.uniform(0, 0.2))
-                break
+        while not sign.exists():
+            assert process.poll() is None
             time.sleep(0.005)
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    whole = {"model_name": tiny_model_folder.name, "shard_size": 10}
-    encode_corpus(open_corpus(str(corpus)), tiny_model, tmp_path / "killed", **whole)  # type: ignore[arg-type]
-    encode_corpus(open_corpus(str(corpus)), tiny_model, tmp_path / "whole", **whole)  # type: ignore[arg-type]
+        time.sleep(moments.uniform(0, 0.4))
+        os.killpg(process.pid, signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+        manifest = tmp_path / "killed.manifest.json"
+        unfinished += manifest.exists() and not VectorManifest.load(tmp_path / "killed").complete
+    assert unfinished
+    whole = {"model_name": model.name, "shard_size": 10}
+    encode_corpus(open_corpus(str(corpus)), asking, tmp_path / "killed", **whole)  # type: ignore[arg-type]
+    encode_corpus(open_corpus(str(corpus)), asking, tmp_path / "whole", **whole)  # type: ignore[arg-type]
     assert shards(tmp_path / "killed") == shards(tmp_path / "whole")
     assert verify(tmp_path / "killed") == verify(tmp_path / "whole")
+    assert not list(tmp_path.glob("killed.docs*.tmp"))
+
+
+def half_for_one(path: Path, seen: Path, on_error: OnError) -> Iterator[Located]:
+    """All of a corpus for the first reader, the first half for others."""
+    documents = list(read_files([path], on_error))
+    try:
+        seen.touch(exist_ok=False)
+    except FileExistsError:
+        documents = documents[: len(documents) // 2]
+    yield from documents
+
+
+def test_workers_that_see_other_corpora_do_not_finish(
+    tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    path = write_corpus(tmp_path / "c", 40) / "corpus.jsonl"
+    corpus = Corpus("c", "c", partial(half_for_one, path, tmp_path / "seen"))
+    with pytest.raises(ArtifactError, match=r"not all .* it had 20 and 40 documents"):
+        encode_corpus(corpus, tiny_model, tmp_path / "x", shard_size=10, processes=2)
+    assert not VectorManifest.load(tmp_path / "x").complete
+
+
+def test_a_gap_is_no_whole(tiny_vectors: Path) -> None:
+    manifest = verify(tiny_vectors)
+    check_numbers(tiny_vectors, WHOLE, manifest, 30)
+    gap = replace(manifest, shards=[manifest.shards[0], manifest.shards[2]])
+    for found, documents, place in ((gap, 30, 1), (manifest, 36, 2), (manifest, 37, 2)):
+        with pytest.raises(ArtifactError, match=f"do not fit together at docs000{place}"):
+            check_numbers(tiny_vectors, WHOLE, found, documents)
 
 
 def two_processes(model: Path, folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
@@ -120,6 +163,31 @@ def test_a_dead_worker_is_told(tiny_model_folder: Path, tmp_path: Path) -> None:
     assert "a worker ended by signal 9" in told and "run the same command again" in told
     assert "Traceback" not in told
     assert VectorManifest.load(tmp_path / "x").shards
+
+
+def test_a_dead_worker_is_told_however_much_the_others_tell(
+    tiny_model: SpadeModel, tiny_vectors: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context, messages = MagicMock(), itertools.chain([("result", "one")], talk())
+    context.Process.return_value = Mock(exitcode=None)
+    context.Queue.return_value = Mock(
+        get=lambda timeout: next(messages), get_nowait=Mock(side_effect=queue.Empty)
+    )
+    monkeypatch.setattr("torch.multiprocessing.get_context", lambda _: context)
+    job = Job(Mock(), tiny_model, tiny_vectors, verify(tiny_vectors).settings, {})
+    results = run_processes(job, WHOLE, 2, lambda *_: None)
+    assert str(next(results)) == "one"
+    context.Process.return_value.exitcode = -signal.SIGKILL
+    with pytest.raises(SpadeError, match="a worker ended by signal 9"):
+        next(results)
+
+
+def talk() -> Iterator[tuple[str, tuple[int, int]]]:
+    """A worker's progress for five seconds."""
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        time.sleep(0.01)
+        yield "progress", (1, 2)
 
 
 def test_what_others_have_finished_is_heard_when_one_fails() -> None:
@@ -166,6 +234,7 @@ def test_bad_documents_are_left_out_and_listed(
     result = run("encode", *flags, "--max-errors", 3)
     assert result.code == 1
     assert "more than --max-errors 3 bad documents" in result.err and ":91: byte" in result.err
+    assert len((tmp_path / "x.errors.txt").read_text().splitlines()) == 4
     result = run("encode", *flags, "--max-errors", 4)
     assert result.code == 0, result.err
     assert "4 bad documents were left out" in result.err
@@ -239,6 +308,7 @@ def test_progress_as_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
         now[0] = 12.0
     first, last = map(json.loads, stream.getvalue().splitlines())
     assert first == {
+        "task": "encoding",
         "documents": 40,
         "documents_per_second": 2.0,
         "terms_per_document": 12.5,
@@ -257,13 +327,12 @@ def test_the_command_tells_json_lines(
     assert told[-1]["terms_per_document"] > 0
 
 
-@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_ctrl_c_says_how_to_go_on(tiny_model_folder: Path, tmp_path: Path, processes: int) -> None:
-    corpus = write_corpus(tmp_path / "corpus", 3000)
+def interruptible(model: Path, folder: Path, processes: int) -> subprocess.Popen[str]:
+    corpus = write_corpus(folder / "corpus", 3000)
     command = [sys.executable, "-m", "spade_pyserini.encode", "--corpus", str(corpus)]
-    command += ["--model", str(tiny_model_folder), "--shard-size", "10"]
-    command += ["--output", str(tmp_path / "x"), "--processes", str(processes)]
-    process = subprocess.Popen(
+    command += ["--model", str(model), "--shard-size", "10"]
+    command += ["--output", str(folder / "x"), "--processes", str(processes)]
+    return subprocess.Popen(
         command,
         stderr=subprocess.PIPE,
         text=True,
@@ -271,17 +340,48 @@ def test_ctrl_c_says_how_to_go_on(tiny_model_folder: Path, tmp_path: Path, proce
         # Whoever runs the tests in the background has it ignored.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
-    manifest = tmp_path / "x.manifest.json"
-    while not (manifest.exists() and json.loads(manifest.read_text())["shards"]):
-        assert process.poll() is None
-        time.sleep(0.01)
+
+
+def ctrl_c(process: subprocess.Popen[str]) -> None:
     os.killpg(process.pid, signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "run the same command again to go on" in told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_ctrl_c_says_how_to_go_on(tiny_model_folder: Path, tmp_path: Path, processes: int) -> None:
+    process = interruptible(tiny_model_folder, tmp_path, processes)
+    manifest = tmp_path / "x.manifest.json"
+    while not (manifest.exists() and json.loads(manifest.read_text())["shards"]):
+        assert process.poll() is None
+        time.sleep(0.01)
+    ctrl_c(process)
     found = VectorManifest.load(tmp_path / "x")
     assert found.shards and not found.complete
+
+
+def test_ctrl_c_while_workers_start(tiny_model_folder: Path, tmp_path: Path) -> None:
+    process = interruptible(tiny_model_folder, tmp_path, 2)
+    workers = ["pgrep", "-P", str(process.pid), "-f", "spawn_main"]
+    while subprocess.run(workers, capture_output=True, check=False).returncode:
+        assert process.poll() is None
+        time.sleep(0.01)
+    time.sleep(1)  # Python runs, and imports torch
+    ctrl_c(process)
+
+
+@pytest.mark.parametrize(("place", "processes"), [("cuda:1", 2), ("cuda:0", 3)])
+def test_a_process_has_a_gpu_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, place: str, processes: int
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    model: Any = SimpleNamespace(kept=SimpleNamespace(device=torch.device("cuda:0")))
+    assert devices(model, 2) == ["cuda:0", "cuda:1"]
+    model.kept.device = torch.device(place)
+    with pytest.raises(UsageError, match="--processes"):
+        devices(model, processes)
 
 
 def test_object_stores(tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from spade_pyserini import SpadeModel, encode_corpus, open_corpus
 from spade_pyserini.encode.memory import give_back
 
 
@@ -26,3 +27,13 @@ def test_what_is_free_between_pieces_in_use_goes_back() -> None:
     give_back()
     assert held - resident() > 0.8 * size * count
     assert all(piece == b"x" * size for piece in pieces[::every])
+
+
+def test_a_worker_gives_back_what_a_shard_has_left(
+    many: Path, tiny_model: SpadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside each shard that is encoded; what it is worth is above."""
+    given: list[None] = []
+    monkeypatch.setattr("spade_pyserini.encode.worker.give_back", lambda: given.append(None))
+    manifest = encode_corpus(open_corpus(str(many)), tiny_model, tmp_path / "x", shard_size=10)
+    assert len(given) == len(manifest.shards) == 10

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from spade_pyserini import (
 )
 from spade_pyserini.encode import Part, merge_parts
 from spade_pyserini.errors import ArtifactError, OutputExistsError, UsageError
+from spade_pyserini.files import lock
 from spade_pyserini.vectors import VectorManifest, verify
 from tests.commands import Commands
 from tests.conftest import write_corpus
@@ -56,8 +59,13 @@ def test_parts_that_do_not_fit_are_not_merged(tiny_model: SpadeModel, tmp_path: 
         merge_parts(folder)
     encode(Part(0, 2))
     encode(Part(1, 2), short)
-    with pytest.raises(ArtifactError, match=r"do not fit together at docs0001.* same on all"):
+    with pytest.raises(ArtifactError, match=r"not all have read the same .* 15 and 40 documents"):
         merge_parts(folder)
+    part = VectorManifest.load(folder, Part(0, 2).manifest)
+    replace(part, corpus_documents=15).save(folder, Part(0, 2).manifest)
+    with pytest.raises(ArtifactError, match=r"do not fit together at docs0002.* same on all"):
+        merge_parts(folder)
+    part.save(folder, Part(0, 2).manifest)
     encode(Part(1, 2), overwrite=True)
     manifest = VectorManifest.load(folder, Part(0, 2).manifest)
     tiny_model.reconfigure(alpha=0.9)
@@ -80,6 +88,63 @@ def test_parts_that_do_not_fit_are_not_merged(tiny_model: SpadeModel, tmp_path: 
         merge_parts(folder)
     damaged.write_bytes(whole)
     assert merge_parts(folder).documents == 40
+
+
+def test_a_last_shard_that_its_machine_never_saw(tiny_model: SpadeModel, tmp_path: Path) -> None:
+    """Shard 3 is that of a machine whose corpus lacks the last file."""
+    folder, files = tmp_path / "x", tmp_path / "c"
+    files.mkdir()
+    lines = (write_corpus(tmp_path / "all", 40) / "corpus.jsonl").read_text().splitlines(True)
+    (files / "a.jsonl").write_text("".join(lines[:30]))
+    encode_corpus(open_corpus("c", files), tiny_model, folder, part=Part(1, 2), shard_size=10)
+    (files / "b.jsonl").write_text("".join(lines[30:]))
+    corpus = open_corpus("c", files)
+    encode_corpus(corpus, tiny_model, folder, part=Part(0, 2), shard_size=10)
+    with pytest.raises(ArtifactError, match="not all have read the same corpus"):
+        merge_parts(folder)
+    encode_corpus(corpus, tiny_model, folder, part=Part(1, 2), shard_size=10)
+    assert merge_parts(folder).documents == 40
+
+
+def test_parts_of_an_older_version_are_merged(tiny_model: SpadeModel, tmp_path: Path) -> None:
+    corpus = open_corpus("c", write_corpus(tmp_path / "c", 40))
+    for number in (0, 1):
+        part = Part(number, 2)
+        manifest = encode_corpus(corpus, tiny_model, tmp_path / "x", part=part, shard_size=10)
+        replace(manifest, corpus_documents=None).save(tmp_path / "x", part.manifest)
+    assert merge_parts(tmp_path / "x").documents == 40
+
+
+def test_a_merge_that_was_killed_is_finished(tiny_model: SpadeModel, tmp_path: Path) -> None:
+    corpus = open_corpus("c", write_corpus(tmp_path / "c", 40))
+    for number in (0, 1):
+        encode_corpus(corpus, tiny_model, tmp_path / "x", part=Part(number, 2), shard_size=10)
+    left = tmp_path / "x.part-1-of-2.manifest.json"
+    manifest = left.read_bytes()
+    whole = merge_parts(tmp_path / "x")
+    left.write_bytes(manifest)
+    assert merge_parts(tmp_path / "x") == whole
+    assert not left.exists()
+
+
+def test_a_part_that_waits_for_a_merge_is_refused(
+    tiny_model: SpadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = open_corpus("c", write_corpus(tmp_path / "c", 40))
+    for number in (0, 1):
+        encode_corpus(corpus, tiny_model, tmp_path / "x", part=Part(number, 2), shard_size=10)
+
+    @contextmanager
+    def after_the_merge(path: Path, *, wait: bool = False) -> Iterator[None]:
+        if wait:
+            merge_parts(tmp_path / "x")
+        with lock(path, wait=wait):
+            yield
+
+    monkeypatch.setattr("spade_pyserini.encode.corpus.lock", after_the_merge)
+    with pytest.raises(OutputExistsError, match="the whole of an encoding already"):
+        encode_corpus(corpus, tiny_model, tmp_path / "x", part=Part(1, 2), shard_size=10)
+    assert not list(tmp_path.glob("x.part-*"))
 
 
 def test_a_merge_touches_no_other_encoding(tiny_model: SpadeModel, tmp_path: Path) -> None:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spade_pyserini import SpadeModel, encode_corpus, open_corpus
-from spade_pyserini.errors import NotFoundError
+from spade_pyserini.corpora import Corpus
+from spade_pyserini.errors import ArtifactError, NotFoundError, SpadeError
 from spade_pyserini.vectors import VectorManifest, verify
 from tests.commands import Commands
 from tests.conftest import write_corpus
 from tests.test_encode import shards
+from tests.test_encode_many import half_for_one
 
 
 def test_without_ray_the_cure_is_named(
@@ -34,6 +38,35 @@ def test_ray_and_processes_exclude_each_other(
 ) -> None:
     flags = ("--corpus", tiny_corpus, "--model", tiny_model_folder, "--output", tmp_path / "x")
     assert run("encode", *flags, "--ray", "local", "--processes", 2).code == 2
+
+
+@pytest.fixture
+def two_cores() -> Iterator[None]:
+    """A cluster of two workers."""
+    ray: Any = pytest.importorskip("ray", reason="needs pip install 'spade_pyserini[ray]'")
+    ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("two_cores")
+def test_workers_see_what_the_driver_sees(
+    tiny_model: SpadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative path; a precision that their devices do not have; a corpus that is not one."""
+    path = write_corpus(tmp_path / "c", 40) / "corpus.jsonl"
+    monkeypatch.chdir(tmp_path)
+    corpus = open_corpus("c")
+    whole = encode_corpus(corpus, tiny_model, tmp_path / "whole", shard_size=10)
+    assert encode_corpus(corpus, tiny_model, "x", shard_size=10, ray="local") == whole
+    other = Corpus("c", "c", partial(half_for_one, path, tmp_path / "seen"))
+    with pytest.raises(ArtifactError, match=r"not all .* it had 20 and 40 documents"):
+        encode_corpus(other, tiny_model, "y", shard_size=10, ray="local")
+    monkeypatch.setattr(tiny_model, "precision", "fp16")
+    with pytest.raises(SpadeError, match="fp16 is for GPUs"):
+        encode_corpus(corpus, tiny_model, "z", shard_size=10, ray="local")
 
 
 @pytest.mark.slow

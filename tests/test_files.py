@@ -99,6 +99,11 @@ def test_a_lock_that_is_waited_for(tmp_path: Path) -> None:
     assert sorted(held) == list(range(8))
 
 
+def test_what_goes_wrong_under_a_lock_is_heard(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="of the body"), lock(tmp_path / "x"):
+        raise FileNotFoundError("of the body")
+
+
 def test_an_address_of_a_local_file_is_a_path(tmp_path: Path) -> None:
     assert location(f"file://{tmp_path}/x") == tmp_path / "x"
     assert is_local(location(f"file://{tmp_path}/x"))

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from spade_pyserini.errors import ArtifactError, InputError
+from spade_pyserini.files import sha256
 from spade_pyserini.records import ImpactVector
 from spade_pyserini.vectors import (
     VectorManifest,
     manifest_path,
     read_shard,
     read_vectors,
+    remove_unfinished,
     verify,
     write_shard,
 )
@@ -38,6 +41,25 @@ def test_the_format_is_the_contract(tmp_path: Path) -> None:
     )
     assert packed[4:8] == b"\0\0\0\0"  # no time of writing: the same vectors, the same bytes
     assert list(tmp_path.iterdir()) == [tmp_path / "x"]
+
+
+def test_two_workers_may_write_the_same_shard(tmp_path: Path) -> None:
+    """One that was taken for dead goes on while another one writes; what a kill leaves goes."""
+    (tmp_path / "x").mkdir()
+
+    def slow() -> Iterator[ImpactVector]:
+        yield ImpactVector("d1", {"cat": 3})
+        write_shard(tmp_path / "x", 7, [ImpactVector("d1", {"cat": 3}), ImpactVector("d2", {})])
+        yield ImpactVector("d2", {})
+
+    digest = write_shard(tmp_path / "x", 7, slow())
+    assert sha256(tmp_path / "x" / "docs0007.jsonl.gz") == digest
+    assert list(tmp_path.iterdir()) == [tmp_path / "x"]
+    names = ["x.docs0007.jsonl.gz.0a1b.tmp", "x.docs0008.jsonl.gz.tmp", "x.docs0008.jsonl.gz"]
+    for name in names:
+        (tmp_path / name).write_text("half")
+    remove_unfinished(tmp_path / "x", lambda number: number == 8)
+    assert sorted(path.name for path in tmp_path.glob("x.*")) == [names[0], names[2]]
 
 
 def test_what_was_written_is_verified(vectors: Path) -> None:

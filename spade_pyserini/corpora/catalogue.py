@@ -48,9 +48,10 @@ def open_corpus(corpus: str, path: str | Path | None = None) -> Corpus:
     """
     if path is not None:
         return _local(file_name(corpus), location(path))
-    if corpus.startswith(datasets_hf.PREFIX):
+    if corpus.startswith(datasets_hf.PREFIX) and "://" not in corpus:
         plain = corpus.removeprefix(datasets_hf.PREFIX).strip("/").replace("/", "-")
-        return _stream(plain.replace(":", "-"), corpus, partial(datasets_hf.documents, corpus))
+        name = file_name(plain.replace(":", "-"))
+        return Corpus(name, corpus, partial(datasets_hf.documents, corpus))
     if found := find_collection(corpus):
         if found.name == "pydoc":
             return _stream(found.name, corpus, pydoc.documents)

@@ -28,17 +28,22 @@ def strict(error: InputError) -> None:
 
 
 class Tolerance:
-    """Collect the errors of up to ``limit`` bad documents; one more is the end."""
+    """Collect the errors of up to ``limit`` bad documents; one more is the end.
 
-    def __init__(self, limit: int) -> None:
+    ``listed`` has them too, and what several readings of a corpus have met, if they share it.
+    """
+
+    def __init__(self, limit: int, listed: set[str] | None = None) -> None:
         self.limit = limit
         self.errors: list[InputError] = []
+        self._listed = set() if listed is None else listed
 
     def __call__(self, error: InputError) -> None:
+        if not self.limit:
+            raise error
         self.errors.append(error)
+        self._listed.add(str(error))
         if len(self.errors) > self.limit:
-            if not self.limit:
-                raise error
             message = f"more than --max-errors {self.limit} bad documents, the last one at"
             raise SpadeError(f"{message} {error}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from spade_pyserini.corpora.checks import Located, OnError
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.records import Document
 
@@ -13,7 +14,7 @@ IDS = ("_id", "id", "docid", "doc_id", "passage_id", "pid")
 TEXTS = ("text", "contents", "passage", "body", "content")
 
 
-def documents(name: str) -> Iterator[Document]:
+def documents(name: str, on_error: OnError) -> Iterator[Located]:
     """Rows as documents, streamed; without a column of ids, the row's number is the id."""
     import datasets
 
@@ -32,9 +33,11 @@ def documents(name: str) -> Iterator[Document]:
         if not isinstance(text, str):
             columns = ", ".join(row)
             message = f"no column of texts ({', '.join(TEXTS)}) among {columns}"
-            raise InputError(message, name, number + 1)
+            on_error(InputError(message, name, number + 1))
+            continue
         docid, title = _first(row, IDS), row.get("title")
-        yield Document(str(number if docid is None else docid), str(title or ""), text)
+        document = Document(str(number if docid is None else docid), str(title or ""), text)
+        yield Located(document, name, number + 1)
 
 
 def _first(row: dict[str, Any], names: tuple[str, ...]) -> Any:

@@ -115,7 +115,10 @@ def main(arguments: list[str]) -> None:
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise UsageError(f"the device {options.device!r} cannot be used: {reason}") from None
-    model.use_precision(options.precision)
+    if options.ray:
+        model.precision = options.precision  # the workers check it, on their devices
+    else:
+        model.use_precision(options.precision)
     if not model.config.trained:
         logger.warning("the heads of %s are untrained: its ranking means nothing yet", name)
     encode_corpus(

@@ -4,14 +4,17 @@
 
 Corpus and output are on storage that all nodes reach by the same name. A GPU is a worker where
 there are GPUs, a core is one elsewhere. The shard of a worker that dies is given to another one.
+A worker is done when it has come to the end of the corpus itself: all must find the same end.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from spade_pyserini.encode.part import Part
@@ -51,7 +54,7 @@ class _Driver:
         self.job = ray.put(replace(job, model=model, folder=job.folder.resolve()))
         self.again: deque[int] = deque()
         self.place = 0
-        self.ended = False
+        self.ended: set[Any] = set()  # workers that came to the end of the corpus
         self.tries: Counter[int] = Counter()
         self.workers: list[Any] = []  # that are alive, as far as is known
         self.given: dict[Any, tuple[Any, int]] = {}  # by reference: worker, number
@@ -72,19 +75,20 @@ class _Driver:
                 continue
             if isinstance(found, str):
                 raise SpadeError(found)
-            self.ended = self.ended or found.shard is None
+            if found.shard is None:
+                self.ended.add(worker)
             yield found
             self._give(worker)
 
     def _start(self) -> Any:
         needs = {"num_gpus": 1} if self.gpus else {"num_cpus": 1}
         remote = self.ray.remote(**needs)(RayWorker)
-        return remote.remote(self.job, "cuda" if self.gpus else "cpu")
+        return remote.remote(self.job, "cuda" if self.gpus else "cpu", Path.cwd())
 
     def _give(self, worker: Any) -> None:
         if self.again:
             number = self.again.popleft()
-        elif self.ended:
+        elif worker in self.ended:
             return
         else:
             number = self.part.shard(self.place)
@@ -109,20 +113,24 @@ class _Driver:
 
 
 class RayWorker:
-    """An actor."""
+    """An actor. ``place`` is where the driver is: a relative path means the same to both."""
 
-    def __init__(self, job: Job, device: str) -> None:
+    def __init__(self, job: Job, device: str, place: Path) -> None:
         import torch
 
+        if place.is_dir():
+            os.chdir(place)
         if device == "cpu":
             torch.set_num_threads(1)
-        job.model.to(device)
+        self.model = job.model.to(device)
         self.worker = Worker(job, lambda *_: None)
 
     def encode(self, number: int) -> Result | str:
         """The shard, or an error's text where there is one."""
         try:
-            return next(self.worker.run([number]))
+            self.model.use_precision(self.model.precision)  # it may not pay on this node
+            result, *_ = self.worker.run([number])
+            return result
         except (SpadeError, OSError) as error:
             return str(error)
 

@@ -1,9 +1,9 @@
 """Encode a corpus into shards of a fixed number of documents.
 
-A shard is written under a temporary name and moved into place; then the manifest knows it. A killed
-run therefore loses no more than the shards that its workers had in hand, and the same call goes on
-where it stopped. Batches are made inside a shard, so a shard's bytes do not depend on where the
-run started, nor on who encodes it.
+A shard is written under a temporary name and moved into place; then the manifest knows it, within
+seconds. A killed run therefore loses no more than the shards that its workers had in hand, and
+those of the last seconds, and the same call goes on where it stopped. Batches are made inside a
+shard, so a shard's bytes do not depend on where the run started, nor on who encodes it.
 """
 
 from __future__ import annotations
@@ -11,22 +11,24 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
-from collections.abc import Iterator
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from spade_pyserini.components import record, remove_components
 from spade_pyserini.corpora import Corpus
-from spade_pyserini.corpora.checks import Tolerance
+from spade_pyserini.corpora.checks import OnError, Tolerance
 from spade_pyserini.encode.counts import check_counts, copy_counts, counts_of, read_corpus
+from spade_pyserini.encode.ledger import Ledger
 from spade_pyserini.encode.output import (
     found_manifest,
     refuse_other_documents,
     refuse_other_settings,
     start,
 )
-from spade_pyserini.encode.part import WHOLE, Part
+from spade_pyserini.encode.part import WHOLE, Part, agreed, check_numbers
 from spade_pyserini.encode.progress import Progress
 from spade_pyserini.encode.shard import BATCH_TOKENS, calibrated_scale
 from spade_pyserini.encode.worker import Job, Result, Worker
@@ -72,8 +74,12 @@ def encode_corpus(
     folder = location(output)
     if part != WHOLE and components:
         raise UsageError("components are kept by one run for all shards; leave --shard-id out")
-    with lock(part.locked(folder)):
-        found = found_manifest(folder, overwrite, part)
+    if processes > 1:
+        from spade_pyserini.encode.processes import devices
+
+        devices(model, processes)  # a wrong call is told before the corpus is counted
+    with lock(part.locked(folder)), _listed(part.errors_path(folder)) as errors:
+        tolerance = partial(Tolerance, max_errors, errors)
         settings = VectorSettings(
             corpus=corpus.name,
             model=model_name,
@@ -90,24 +96,31 @@ def encode_corpus(
             saturate=model.config.saturate,
             counts_sha256=None if counts is None else check_counts(location(counts), model),
         )
-        if found and not overwrite:
-            refuse_other_settings(folder, found.settings, settings, TO_BE_FOUND)
         # Parts that start together: one counts, the others wait and take what it counted.
         with lock(folder, wait=True) if part != WHOLE else nullcontext():
+            found = found_manifest(folder, overwrite, part)
+            if found and not overwrite:
+                refuse_other_settings(folder, found.settings, settings, TO_BE_FOUND)
             if counts is not None:
                 copy_counts(location(counts), folder)
-            begun = found.settings if found else None
-            settings = _fit(corpus, model, folder, settings, begun, max_errors, part)
+            begun = _begun(found, settings)
+            known = settings.counts_sha256
+            if begun:
+                known = known or begun.counts_sha256
+            elif part != WHOLE:
+                known = known or counts_of(corpus, model, folder, overwrite)
+            settings = _fit(corpus, model, folder, settings, begun, known, tolerance, progress)
             manifest = start(folder, settings, model, found, overwrite, part)
-        known = {shard.number: shard for shard in manifest.shards}
-        job = Job(corpus, model, folder, settings, known, overwrite, components, max_errors)
-        shards, errors = dict(known), set[str]()
-        done: set[int] = set()
-        with closing(Progress(progress)) as bar:
+        ledger = Ledger(manifest, folder, part)
+        old = dict(ledger.shards)
+        job = Job(corpus, model, folder, settings, old, overwrite, components, max_errors)
+        done, ends = set[int](), set[int | None]()
+        with closing(ledger), closing(Progress(progress)) as bar:
             _count(corpus, part, bar)
-            for shard, fresh, kept, met in _results(job, part, processes, ray, bar):
+            for shard, fresh, kept, met, seen in _results(job, part, processes, ray, bar):
                 errors.update(met)
                 if shard is None:
+                    ends.add(seen)
                     continue
                 done.add(shard.number)
                 if not fresh:
@@ -115,19 +128,25 @@ def encode_corpus(
                     continue
                 if kept:
                     record(folder, shard, kept)
-                shards[shard.number] = shard
-                _with(manifest, shards).save(folder, part.manifest)
+                ledger.add(shard)
         if not done and part == WHOLE:
             raise InputError("the corpus is empty", corpus.source)
-        for number in sorted(set(shards) - done):
-            refuse_other_documents(folder / shards[number].file, overwrite)
-            remove(folder / shards[number].file)
-            remove_components(folder, [shards.pop(number).file])
-        manifest = replace(_with(manifest, shards), complete=True)
+        documents = agreed(folder, ends)
+        for number in sorted(set(ledger.shards) - done):
+            _remove(folder, ledger.shards.pop(number), overwrite)
+        told = None if part == WHOLE else documents
+        manifest = replace(ledger.manifest, complete=True, corpus_documents=told)
+        check_numbers(folder, part, manifest, documents or 0)
         manifest.save(folder, part.manifest)
         _report(manifest, folder, part)
-        _report_errors(sorted(errors), part.errors_path(folder))
         return manifest
+
+
+def _remove(folder: Path, shard: Shard, overwrite: bool) -> None:
+    """A shard of an earlier run that the corpus has no documents for any more."""
+    refuse_other_documents(folder / shard.file, overwrite)
+    remove(folder / shard.file)
+    remove_components(folder, [shard.file])
 
 
 def _results(
@@ -146,10 +165,6 @@ def _results(
     return run_processes(job, part, processes, progress)
 
 
-def _with(manifest: VectorManifest, shards: dict[int, Shard]) -> VectorManifest:
-    return replace(manifest, shards=[shards[number] for number in sorted(shards)])
-
-
 def _count(corpus: Corpus, part: Part, progress: Progress) -> None:
     """Find out how many documents there are while the first are being encoded."""
 
@@ -159,31 +174,34 @@ def _count(corpus: Corpus, part: Part, progress: Progress) -> None:
     threading.Thread(target=count, daemon=True).start()
 
 
+def _begun(found: VectorManifest | None, settings: VectorSettings) -> VectorSettings | None:
+    """The settings of the run to go on with, if what it found out holds for this one."""
+    if found and all(getattr(found.settings, one) == getattr(settings, one) for one in FITTED):
+        return found.settings
+    return None
+
+
 def _fit(
     corpus: Corpus,
     model: SpadeModel,
     folder: Path,
     settings: VectorSettings,
     begun: VectorSettings | None,
-    max_errors: int,
-    part: Part,
+    known: str | None,
+    tolerance: Callable[[], Tolerance],
+    progress: str,
 ) -> VectorSettings:
     """Fit the model to the corpus, as the run that was begun did; settings with what that gave."""
-    known = settings.counts_sha256
-    if begun and any(getattr(begun, name) != getattr(settings, name) for name in FITTED):
-        begun = None
-    if begun and known is None:
-        known = begun.counts_sha256
-    elif known is None and part != WHOLE:
-        known = counts_of(corpus, model, folder)
-    digest = read_corpus(corpus, model, folder, known=known, max_errors=max_errors)
-    scale = settings.scale or (begun.scale if begun else _calibrated(corpus, model, max_errors))
+    digest = read_corpus(
+        corpus, model, folder, known=known, on_error=tolerance(), progress=progress
+    )
+    scale = settings.scale or (begun.scale if begun else _calibrated(corpus, model, tolerance()))
     return replace(settings, counts_sha256=digest, scale=scale)
 
 
-def _calibrated(corpus: Corpus, model: SpadeModel, max_errors: int) -> float:
+def _calibrated(corpus: Corpus, model: SpadeModel, on_error: OnError) -> float:
     """A scale for a model that brings none, from the first documents of the corpus."""
-    first = itertools.islice(corpus.documents(Tolerance(max_errors)), SAMPLE)
+    first = itertools.islice(corpus.documents(on_error), SAMPLE)
     sample = [document.contents for document in first]
     scale = calibrated_scale(model, sample)
     logger.info("the model has no scale: calibrated to %.4f on %d documents", scale, len(sample))
@@ -211,9 +229,16 @@ def _report(manifest: VectorManifest, folder: Path, part: Part) -> None:
         logger.info("%d impacts were above the largest value and cut off there", clipped)
 
 
-def _report_errors(errors: list[str], path: Path) -> None:
-    if not errors:
-        remove(path)
-        return
-    write_lines(path, errors)
-    logger.warning("%d bad documents were left out: %s (see %s)", len(errors), errors[0], path)
+@contextmanager
+def _listed(path: Path) -> Iterator[set[str]]:
+    """A set of bad documents that is written to ``path``, however the run ends."""
+    errors: set[str] = set()
+    try:
+        yield errors
+        if not errors:
+            remove(path)
+    finally:
+        if errors:
+            write_lines(path, sorted(errors))
+            message = "%d bad documents were left out: %s (see %s)"
+            logger.warning(message, len(errors), min(errors), path)

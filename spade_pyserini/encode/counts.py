@@ -9,17 +9,21 @@ An encoding that goes on, and others of the same corpus on other machines, take 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import torch
-from tqdm import tqdm
 
 from spade_pyserini.corpora import Corpus
-from spade_pyserini.corpora.checks import Tolerance
+from spade_pyserini.corpora.checks import OnError, strict
+from spade_pyserini.encode.part import parts_of
+from spade_pyserini.encode.progress import Progress
 from spade_pyserini.errors import ArtifactError, NotFoundError, SpadeError, UsageError
 from spade_pyserini.files import atomic_write, beside, read_sealed, sha256, write_sealed
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.counts import TermCounts, count_terms
+from spade_pyserini.vectors import VectorManifest
 from spade_pyserini.wordpiece import WordPieces
 
 FORMAT = "spade_pyserini.counts/1"
@@ -31,7 +35,13 @@ def counts_path(folder: Path) -> Path:
 
 
 def read_corpus(
-    corpus: Corpus, model: SpadeModel, folder: Path, *, known: str | None, max_errors: int
+    corpus: Corpus,
+    model: SpadeModel,
+    folder: Path,
+    *,
+    known: str | None,
+    on_error: OnError,
+    progress: str,
 ) -> str | None:
     """Fit the model to the corpus; returns the digest of its counts, None if it needs none.
 
@@ -41,14 +51,17 @@ def read_corpus(
         return None
     path, words = counts_path(folder), model.wordpieces
     if not path.exists() or sha256(path) != known:
-        counted = count_corpus(corpus, model, max_errors)
+        counted = count_corpus(corpus, model, on_error, progress)
         save_counts(counted, words, path, corpus.name, model.config.max_length)
     model.read_corpus(load_counts(path, words))
     return sha256(path)
 
 
-def counts_of(corpus: Corpus, model: SpadeModel, folder: Path) -> str | None:
-    """The digest of what another machine has counted in the same corpus, if it has."""
+def counts_of(corpus: Corpus, model: SpadeModel, folder: Path, overwrite: bool) -> str | None:
+    """The digest of what another part has counted in the same corpus, if it has.
+
+    With ``overwrite`` it must be at work still: since a finished one, the corpus may have changed.
+    """
     path = counts_path(folder)
     try:
         values = read_sealed(path, FORMAT)
@@ -56,7 +69,17 @@ def counts_of(corpus: Corpus, model: SpadeModel, folder: Path) -> str | None:
         return None  # none, or none that is whole: they are counted again
     asked = (corpus.name, model.wordpieces.fingerprint, model.config.max_length)
     found = (values["corpus"], values["tokenizer_fingerprint"], values.get("max_length"))
-    return sha256(path) if found == asked else None
+    digest = sha256(path)
+    return digest if found == asked and digest in _in_use(folder, overwrite) else None
+
+
+def _in_use(folder: Path, unfinished: bool) -> Iterator[str | None]:
+    """The digests that parts were begun with, all of them or those that are unfinished."""
+    for part in parts_of(folder):
+        with suppress(SpadeError):  # one that is damaged says nothing
+            manifest = VectorManifest.load(folder, part.manifest)
+            if not (unfinished and manifest.complete):
+                yield manifest.settings.counts_sha256
 
 
 def check_counts(source: Path, model: SpadeModel) -> str:
@@ -76,12 +99,18 @@ def copy_counts(source: Path, folder: Path) -> None:
             stream.write(source.read_bytes())
 
 
-def count_corpus(corpus: Corpus, model: SpadeModel, max_errors: int = 0) -> TermCounts:
+def count_corpus(
+    corpus: Corpus, model: SpadeModel, on_error: OnError = strict, progress: str = "bar"
+) -> TermCounts:
     """Count all documents, as far as the model reads them."""
-    documents = corpus.documents(Tolerance(max_errors))
-    bar = tqdm(documents, desc="counting terms", unit=" documents", disable=None)
-    texts = (document.contents for document in bar)
-    return count_terms(model.wordpieces, texts, len(model.kept), model.config.max_length)
+    with closing(Progress(progress, task="counting terms")) as bar:
+
+        def texts() -> Iterator[str]:
+            for document in corpus.documents(on_error):
+                yield document.contents
+                bar(1, 0)
+
+        return count_terms(model.wordpieces, texts(), len(model.kept), model.config.max_length)
 
 
 def save_counts(

@@ -17,6 +17,7 @@ from spade_pyserini.vectors import (
     VectorSettings,
     is_shard_name,
     manifest_path,
+    remove_unfinished,
     shard_number,
     tokenizer_path,
 )
@@ -59,6 +60,7 @@ def start(
         _clear(folder, overwrite, part)
         manifest = VectorManifest(settings, model.config.trained)
     folder.mkdir(parents=True, exist_ok=True)
+    remove_unfinished(folder, part.has)
     # Before the manifest: a folder with a manifest has its tokenizer.
     model.wordpieces.save(tokenizer_path(folder))
     manifest.save(folder, part.manifest)

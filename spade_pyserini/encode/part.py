@@ -11,6 +11,7 @@ are joined.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +20,6 @@ from spade_pyserini.errors import ArtifactError, OutputExistsError, UsageError
 from spade_pyserini.files import beside, location, lock, read_lines, remove, write_lines
 from spade_pyserini.vectors import (
     MANIFEST,
-    Shard,
     VectorManifest,
     manifest_path,
     shard_name,
@@ -77,28 +77,45 @@ def merge_parts(output: str | Path) -> VectorManifest:
     """Join the manifests of all parts of a folder into one, after checking every file."""
     folder = location(output)
     with lock(folder):
-        parts = parts_of(folder)
-        if not parts:
-            if manifest_path(folder).exists():
-                return verify(folder)
+        manifests = {part: VectorManifest.load(folder, part.manifest) for part in parts_of(folder)}
+        if manifest_path(folder).exists():
+            whole = VectorManifest.load(folder)
+            _refuse_others(folder, manifests, whole)
+            verify(folder, whole)
+        elif manifests:
+            whole = _joined(folder, manifests)
+            _merge_errors(folder, list(manifests))
+            whole.save(folder)
+        else:
             raise ArtifactError(f"{folder} has no parts to merge; encode with --shard-id first")
-        manifests = {part: VectorManifest.load(folder, part.manifest) for part in parts}
-        first = next(iter(manifests.values()))
-        _check(folder, manifests, first)
-        shards = [shard for manifest in manifests.values() for shard in manifest.shards]
-        shards.sort(key=lambda shard: shard.number)
-        _check_numbers(folder, shards, first.settings.shard_size)
-        whole = replace(first, shards=shards, complete=True)
-        verify(folder, whole)
-        if manifest_path(folder).exists() and VectorManifest.load(folder) != whole:
+        for part in manifests:
+            remove(part.errors_path(folder))
+            remove(beside(folder, part.manifest))
+    return whole
+
+
+def _refuse_others(
+    folder: Path, manifests: dict[Part, VectorManifest], whole: VectorManifest
+) -> None:
+    """Beside a whole, a merge that was killed may have left parts of it, and nothing else."""
+    known = {shard.file: shard for shard in whole.shards}
+    for manifest in manifests.values():
+        same = all(known.get(shard.file) == shard for shard in manifest.shards)
+        if manifest.settings != whole.settings or not same:
             message = f"{folder} is the whole of another encoding already; remove the files"
             raise OutputExistsError(f"{message} {folder.name}.part-* beside it, if it is to stay")
-        _merge_errors(folder, parts)
-        whole.save(folder)
-        for part in parts:
-            remove(beside(folder, part.manifest))
-            remove(part.errors_path(folder))
-    return whole
+
+
+def _joined(folder: Path, manifests: dict[Part, VectorManifest]) -> VectorManifest:
+    """The whole that the parts make, checked."""
+    first = next(iter(manifests.values()))
+    _check(folder, manifests, first)
+    shards = [shard for manifest in manifests.values() for shard in manifest.shards]
+    shards.sort(key=lambda shard: shard.number)
+    whole = replace(first, shards=shards, complete=True, corpus_documents=None)
+    seen = agreed(folder, (manifest.corpus_documents for manifest in manifests.values()))
+    check_numbers(folder, WHOLE, whole, whole.documents if seen is None else seen)
+    return verify(folder, whole)
 
 
 def _merge_errors(folder: Path, parts: list[Part]) -> None:
@@ -139,10 +156,23 @@ def _check(folder: Path, manifests: dict[Part, VectorManifest], first: VectorMan
             raise ArtifactError(f"{message} than the others; encode it again with --overwrite")
 
 
-def _check_numbers(folder: Path, shards: list[Shard], size: int) -> None:
-    """All machines must have seen the same corpus: no shard missing, only the last one short."""
-    for number, shard in enumerate(shards):
-        short = shard.documents != size and number < len(shards) - 1
-        if shard.file != shard_name(number) or short:
-            message = f"{folder}: the parts do not fit together at {shard_name(number)}"
+def agreed(folder: Path, seen: Iterable[int | None]) -> int | None:
+    """How many documents the corpus has, if all who know have read as many; None if nobody does."""
+    found = sorted({one for one in seen if one is not None})
+    if len(found) > 1:
+        shown = " and ".join(map(str, found))
+        message = f"{folder}: not all have read the same corpus, it had {shown} documents"
+        raise ArtifactError(f"{message}; let all have all of it and run the encode commands again")
+    return found[0] if found else None
+
+
+def check_numbers(folder: Path, part: Part, manifest: VectorManifest, documents: int) -> None:
+    """Of a corpus of so many documents no shard may be missing, and only the last one short."""
+    size = manifest.settings.shard_size
+    numbers = range(part.number, -(-documents // size), part.of)
+    wanted = {number: min(size, documents - number * size) for number in numbers}
+    found = {shard.number: shard.documents for shard in manifest.shards}
+    for number in sorted(wanted.keys() | found.keys()):
+        if wanted.get(number) != found.get(number):
+            message = f"{folder}: the shards do not fit together at {shard_name(number)}"
             raise ArtifactError(f"{message}; was the corpus the same on all machines?")

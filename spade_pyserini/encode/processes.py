@@ -6,7 +6,9 @@ import os
 import queue
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +17,8 @@ from torch import multiprocessing
 
 from spade_pyserini.encode.part import Part
 from spade_pyserini.encode.worker import Job, Result, Worker
-from spade_pyserini.errors import SpadeError
+from spade_pyserini.errors import SpadeError, UsageError
+from spade_pyserini.models import SpadeModel
 
 LISTEN = 0.5  # seconds between two looks at whether all workers are alive
 
@@ -27,35 +30,39 @@ def run_processes(
     context = multiprocessing.get_context("spawn")
     counter = context.Value("q", 0)
     messages = context.Queue()
-    device = next(job.model.parameters()).device
     workers = [
         context.Process(
             target=_work,
             args=(replace(job, model=job.model.cpu()), part, place, counter, messages),
-            kwargs={"device": _device(device, place), "threads": _threads(processes)},
+            kwargs={"device": device, "threads": _threads(processes)},
             daemon=True,
         )
-        for place in range(processes)
+        for place, device in enumerate(devices(job.model, processes))
     ]
     try:
         for worker in workers:
-            worker.start()
-        running = len(workers)
+            with _ctrl_c_later():
+                worker.start()
+        running, look = len(workers), 0.0
         while running:
+            if time.monotonic() >= look:
+                _check_alive(workers)
+                look = time.monotonic() + LISTEN
             try:
                 kind, value = messages.get(timeout=LISTEN)
             except queue.Empty:
-                _check_alive(workers)
                 continue
             if kind == "result":
                 yield value
             elif kind == "progress":
                 progress(*value)
             elif kind == "error":
-                yield from finished(messages)
                 raise SpadeError(value)
             else:
                 running -= 1
+    except (SpadeError, KeyboardInterrupt):
+        yield from finished(messages)
+        raise
     finally:
         for worker in workers:
             if worker.pid is not None:
@@ -74,11 +81,34 @@ def finished(messages: Any) -> Iterator[Result]:
             yield value
 
 
-def _device(asked: torch.device, place: int) -> str:
-    """GPUs one after the other; everything else as it was asked for."""
+def devices(model: SpadeModel, processes: int) -> list[str]:
+    """A GPU for each process, where the model is on one; everything else as it is."""
+    asked = model.kept.device
     if asked.type != "cuda":
-        return str(asked)
-    return f"cuda:{place % torch.cuda.device_count()}"
+        return [str(asked)] * processes
+    if asked.index:
+        raise UsageError(f"{asked} is one GPU; with --processes it is --device cuda, for all")
+    if processes > (gpus := torch.cuda.device_count()):
+        raise UsageError(f"--processes {processes} is more than the {gpus} GPUs of this machine")
+    return [f"cuda:{place}" for place in range(processes)]
+
+
+@contextmanager
+def _ctrl_c_later() -> Iterator[None]:
+    """Hold Ctrl-C back meanwhile; a process that is started never hears it: we shall end it."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    pressed: list[object] = []
+    here = threading.current_thread() is threading.main_thread()
+    # The mask is only this thread's: where there are others, one of them hears it for us.
+    usual = signal.signal(signal.SIGINT, lambda *_: pressed.append(_)) if here else None
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if here:
+            signal.signal(signal.SIGINT, usual)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _threads(processes: int) -> int:
@@ -107,7 +137,6 @@ def _work(
     job: Job, part: Part, place: int, counter: Any, messages: Any, *, device: str, threads: int
 ) -> None:
     """The life of a process: take the next number until the corpus ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends us
     threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
 

@@ -20,11 +20,12 @@ class Progress:
             progress(32, 4_100)
 
     ``style`` is ``bar`` (on terminals only) or ``json``: a line on stderr every ten seconds and at
-    the end, with documents, documents_per_second, terms_per_document and seconds_left (null while
-    the total is unknown). What an earlier run finished counts, but not for the speed.
+    the end, with task, documents, documents_per_second, terms_per_document and seconds_left (null
+    while the total is unknown). What an earlier run finished counts, but not for the speed.
     """
 
-    def __init__(self, style: str, stream: IO[str] | None = None) -> None:
+    def __init__(self, style: str, stream: IO[str] | None = None, task: str = "encoding") -> None:
+        self.task = task
         self.total: int | None = None
         self.documents = self.terms = 0
         self._stream = stream or sys.stderr
@@ -32,7 +33,7 @@ class Progress:
         self._start = self._told = time.monotonic()
         self._skipped = 0
         self._bar: tqdm[Never] = tqdm(
-            desc="encoding",
+            desc=task,
             unit=" documents",
             disable=True if self._json else None,
             file=self._stream,
@@ -52,7 +53,7 @@ class Progress:
         self.documents += documents
         self.terms += terms
         self._bar.update(documents)
-        if self.documents:
+        if self.terms:
             self._bar.set_postfix_str(f"{self.terms / self.documents:.0f} terms each", False)
         if self._json and time.monotonic() - self._told >= PERIOD:
             self._tell()
@@ -72,6 +73,7 @@ class Progress:
         if self.total is not None and rate:
             left = round(max(0, self.total - self.documents) / rate)
         line = {
+            "task": self.task,
             "documents": self.documents,
             "documents_per_second": round(rate, 2),
             "terms_per_document": round(self.terms / max(1, self.documents), 1),

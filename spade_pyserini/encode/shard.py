@@ -61,27 +61,29 @@ class ShardEncoder:
 
     def encode(self, prepared: Prepared, progress: Callable[[int, int], None]) -> Encoded:
         """``progress`` is told the documents and terms of each batch."""
-        with self.model.fixed():
-            return self._encode(prepared, progress)
+        try:
+            with self.model.fixed():
+                return self._encode(prepared, progress)
+        except RuntimeError as error:
+            if not _is_of_memory(error):
+                raise
+            message = "the device has no memory left for a batch of"
+            cure = "begin anew with a smaller --batch-tokens and --overwrite"
+            size = f"{self.settings.batch_tokens} WordPieces"
+            raise SpadeError(f"{message} {size}; {cure}") from None
 
     def _encode(self, prepared: Prepared, progress: Callable[[int, int], None]) -> Encoded:
         settings, model = self.settings, self.model
         impacts, weighting, expansion = ([NOTHING] * len(prepared.ids) for _ in range(3))
         cut_off = 0
         for batch, places in batches(prepared.ids, settings.batch_tokens):
-            try:
-                if self.components:
-                    own, added = model.components(batch)
-                    weights = model.aggregate(own, added)
-                    _put(weighting, places, sparse(own))
-                    _put(expansion, places, sparse(added))
-                else:
-                    weights = model.weigh(batch)
-            except torch.OutOfMemoryError:
-                size = f"{settings.batch_tokens} WordPieces"
-                message = f"the device has no memory left for a batch of {size}"
-                cure = "begin anew with a smaller --batch-tokens and --overwrite"
-                raise SpadeError(f"{message}; {cure}") from None
+            if self.components:
+                own, added = model.components(batch)
+                weights = model.aggregate(own, added)
+                _put(weighting, places, sparse(own))
+                _put(expansion, places, sparse(added))
+            else:
+                weights = model.weigh(batch)
             cut_off += clipped(weights, settings.scale, settings.bits)
             found = sparse(quantize(weights, settings.scale, settings.bits))
             _put(impacts, places, found)
@@ -98,6 +100,11 @@ class ShardEncoder:
             checksum = write_components(folder, number, map(ComponentVector, docids, *parts))
         vectors = list(map(ImpactVector, docids, map(named, encoded.impacts)))
         return finish_shard(folder, number, vectors, encoded.clipped, digest), checksum
+
+
+def _is_of_memory(error: RuntimeError) -> bool:
+    """GPUs have a class for it, the CPU's allocator only says so."""
+    return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)
 
 
 NOTHING = SparseVector(Tensor(), Tensor())

@@ -47,13 +47,14 @@ class Result(NamedTuple):
 
     shard: None after the end of the corpus. components: the checksum of its components, if they
     were written. errors: the bad documents that were met on the way to its end, from the start of
-    the corpus.
+    the corpus. corpus_documents: how many there are, known at the end of the corpus.
     """
 
     shard: Shard | None
     fresh: bool
     components: str | None
     errors: list[str]
+    corpus_documents: int | None = None
 
 
 class Worker:
@@ -67,7 +68,8 @@ class Worker:
     def run(self, numbers: Iterable[int]) -> Iterator[Result]:
         """The shards of these numbers; the last result, without a shard, is for the end.
 
-        Where something fails, the shard that is being written comes out before the error does.
+        Where something fails, the shard that is being written comes out before the error does, and
+        a result that has all bad documents.
         """
         unwritten: deque[Future[Result]] = deque()
         with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(1) as writing:
@@ -87,10 +89,11 @@ class Worker:
             except (Exception, KeyboardInterrupt):
                 while unwritten:
                     yield unwritten.popleft().result()
+                yield Result(None, False, None, self.reader.errors)
                 raise
             while unwritten:
                 yield unwritten.popleft().result()
-            yield Result(None, False, None, read.errors)
+            yield Result(None, False, None, read.errors, self.reader.seen)
 
     def _watched(self, documents: int, nearly: Callable[[], None]) -> Callable[[int, int], None]:
         """Tells of progress, and calls ``nearly`` when most of these documents are encoded."""
@@ -159,9 +162,19 @@ class ShardReader:
         self._begin()
 
     def _begin(self) -> None:
-        self._next = 0
+        self._next = self.seen = 0
         self._tolerance = Tolerance(self.max_errors)
-        self._documents = self.corpus.documents(self._tolerance)
+        self._documents = self._counted()
+
+    def _counted(self) -> Iterator[Document]:
+        for document in self.corpus.documents(self._tolerance):
+            self.seen += 1
+            yield document
+
+    @property
+    def errors(self) -> list[str]:
+        """What was wrong with documents up to here."""
+        return [str(error) for error in self._tolerance.errors]
 
     def read(self, number: int) -> tuple[list[Document], list[str]]:
         """Nothing after the end; and what was wrong with documents up to here."""
@@ -170,4 +183,4 @@ class ShardReader:
         skipped = (number - self._next) * self.size
         documents = list(itertools.islice(self._documents, skipped, skipped + self.size))
         self._next = number + 1
-        return documents, [str(error) for error in self._tolerance.errors]
+        return documents, self.errors
