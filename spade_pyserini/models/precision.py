@@ -1,9 +1,9 @@
 """In which numbers a model computes, and which are refused where they do not pay.
 
-Measured with ``benchmarks/precision.py`` on two cores with AVX2. All of spade-mini, its transformers
-by another engine, beside torch in fp32: torch's int8 1.17 times as fast, nDCG@10 on WikiQA dev 0.9 %
-lower; ONNX Runtime 0.92 times, in int8 1.26 times; OpenVINO 1.02 times, in int8 0.84 times, all three
-with rankings as good. MiniLM's transformer alone in bf16: 0.13 times.
+Measured with ``benchmarks/precision.py`` on two cores with AVX2: all of spade-mini, its transformers
+by another engine, beside torch in fp32. torch's int8 is 1.17 times as fast, nDCG@10 on WikiQA dev
+0.9 % lower; ONNX Runtime 0.92 times, in int8 1.26 times, and OpenVINO 1.02 times, in int8 0.84
+times, with rankings as good. MiniLM's transformer alone in bf16: 0.13 times.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def check_backend(backend: str) -> None:
     """Raise `UsageError` with the reason for all but torch."""
     if backend != "torch":
         raise UsageError(
-            f"the backend {backend} is not offered: with its transformers in ONNX Runtime, spade-mini "
-            "was 0.92 times as fast as in torch, in OpenVINO 1.02 times (fp32, AVX2)"
+            f"the backend {backend} is not offered: with its transformers in ONNX Runtime, "
+            "spade-mini was 0.92 times as fast as in torch, in OpenVINO 1.02 times (fp32, AVX2)"
         )
 
 
