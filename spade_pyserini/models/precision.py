@@ -1,6 +1,6 @@
 """In which numbers a model computes, and which are refused where they do not pay.
 
-Measured with ``benchmarks/precision.py`` on two cores with AVX2: all of spade-mini, its transformers
+Measured with ``benchmarks/precision.py`` on two cores with AVX2: spade-mini, its transformers
 by another engine, beside torch in fp32. torch's int8 is 1.17 times as fast, nDCG@10 on WikiQA dev
 0.9 % lower; ONNX Runtime 0.92 times, in int8 1.26 times, and OpenVINO 1.02 times, in int8 0.84
 times, with rankings as good. MiniLM's transformer alone in bf16: 0.13 times.
