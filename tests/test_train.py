@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,10 @@ from spade_pyserini.evaluate import read_qrels
 from spade_pyserini.train import Recipe, fit_head, train
 from spade_pyserini.train.checkpoint import load_checkpoint
 from spade_pyserini.train.data import SampleStream, load_training_data
+from spade_pyserini.train.exchange import hardest, rival
 from spade_pyserini.train.loop import Trainer
 from spade_pyserini.train.start import start_model
+from spade_pyserini.train.step import Encode
 
 
 def events(run: Path, kind: str) -> list[dict[str, float]]:
@@ -112,14 +115,27 @@ def test_the_ablations(recipe: Recipe, tmp_path: Path, strategy: str, parts: set
     assert alpha == alphas.get(strategy, alpha)
 
 
+def loss_alone(trainer: Trainer, encode: Encode, place: int) -> float:
+    sample = trainer.data.samples[place]
+    both = (encode(trainer.objective.ids([one])) for one in (sample.positive, sample.negatives[0]))
+    return trainer.objective.hardness([place], *both).item()
+
+
 def test_each_encoder_gets_what_the_other_finds_hard(recipe: Recipe, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     trainer = Trainer(replace(recipe, warmup_steps=0), tmp_path / "run")
     block = SampleStream([len(trainer.data.samples)], recipe.seed).take(recipe.block)
-    hardest = {name: trainer._hardest(name, block, 4) for name in ("weighting", "expansion")}
+    trainer.model.eval()
+    hard = {}
+    for name in ("weighting", "expansion"):
+        encode = partial(trainer._only_encode, name)
+        hard[name] = hardest(trainer.objective, encode, block, 4)
+        losses = {place: loss_alone(trainer, encode, place) for place in block}
+        assert hard[name] == sorted(block, key=losses.__getitem__, reverse=True)[:4]
     trainer._exchange_block()
-    assert trainer.queues["weighting"] == hardest["expansion"]
-    assert trainer.queues["expansion"] == hardest["weighting"]
+    assert hard["weighting"] != hard["expansion"]
+    assert trainer.queues["weighting"] == hard["expansion"]
+    assert trainer.queues["expansion"] == hard["weighting"]
 
 
 @pytest.mark.parametrize("distillation", ["kl", "margin_mse"])
@@ -159,9 +175,9 @@ def test_without_negatives_another_querys_positive_is_the_rival(
     trainer = Trainer(replace(recipe, negatives=None), tmp_path / "run")
     block = list(range(len(trainer.data.samples)))
     for number in block:
-        rival = trainer._rival(block, number)
+        found = rival(trainer.data, block, number)
         sample = trainer.data.samples[number]
-        assert rival not in read_qrels(recipe.qrels or "")[sample.qid]
+        assert found not in read_qrels(recipe.qrels or "")[sample.qid]
 
 
 def test_removed_terms_are_gone_from_the_model(recipe: Recipe, tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ from spade_pyserini.train.checkpoint import (
     weight_tensors,
 )
 from spade_pyserini.train.data import SampleStream, TrainingData, load_training_data
+from spade_pyserini.train.exchange import hardest
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.objective import Objective
 from spade_pyserini.train.optimise import encoder_optimiser, query_optimiser
@@ -209,39 +210,22 @@ class Trainer:
         """Each encoder hands its tau percent largest losses of a block to the other."""
         block = self.stream.take(self.recipe.block)
         count = max(1, math.floor(len(block) * self.recipe.tau / 100))
-        hardest = {name: self._hardest(name, block, count) for name in ENCODERS}
-        self.queues["weighting"] += hardest["expansion"]
-        self.queues["expansion"] += hardest["weighting"]
-        both = set(hardest["weighting"]) & set(hardest["expansion"])
+        self.model.eval()
+        hard = {
+            name: hardest(self.objective, partial(self._only_encode, name), block, count)
+            for name in ENCODERS
+        }
+        self.model.train()
+        self.queues["weighting"] += hard["expansion"]
+        self.queues["expansion"] += hard["weighting"]
+        both = set(hard["weighting"]) & set(hard["expansion"])
         # Of the step that wants it: what is done again after a kill is forgotten together.
         self.log.write("exchange", self.step + 1, samples=count, overlap=len(both) / count)
 
     @torch.no_grad()
-    def _hardest(self, name: str, block: list[int], count: int) -> list[int]:
-        self.model.eval()
-        found = []
-        for start in range(0, len(block), self.recipe.micro_batch):
-            places = block[start : start + self.recipe.micro_batch]
-            samples = [self.data.samples[place] for place in places]
-            own = self.objective.ids([one.positive for one in samples])
-            rivals = [self._rival(block, start + offset) for offset in range(len(places))]
-            with self.accelerator.autocast():
-                positives = self._encode(name, own).float()
-                negatives = self._encode(name, self.objective.ids(rivals)).float()
-            found += self.objective.hardness(places, positives, negatives).tolist()
-        self.model.train()
-        order = sorted(range(len(block)), key=lambda place: (-found[place], place))
-        return [block[place] for place in order[:count]]
-
-    def _rival(self, block: list[int], number: int) -> str:
-        """A sample's own negative; without one, the positive of another query of the block."""
-        sample = self.data.samples[block[number]]
-        if sample.negatives:
-            return sample.negatives[0]
-        others = (self.data.samples[place] for place in block[number + 1 :] + block[:number])
-        return next(
-            (other.positive for other in others if other.qid != sample.qid), sample.positive
-        )
+    def _only_encode(self, name: str, ids: list[list[int]]) -> Tensor:
+        with self.accelerator.autocast():
+            return self._encode(name, ids).float()
 
     # One step of one encoder
 
