@@ -247,6 +247,8 @@ def test_documents_are_deleted(
     assert delete_documents(index, ["d4", "d3"]) == manifest
     with pytest.raises(NotFoundError, match="has no document 'd3'; nothing was deleted"):
         delete_documents(index, ["d3", "d5"])
+    with pytest.raises(NotFoundError, match="has no document"):
+        delete_documents(index, ["d5", "\udcff"])  # what a shell makes of a byte that is not UTF-8
     assert run("index", "--delete", "d5", "d6", "--output", index).code == 0
     assert IndexManifest.load(index).documents == 26
 

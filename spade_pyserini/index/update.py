@@ -18,7 +18,7 @@ from pathlib import Path
 
 from spade_pyserini import java, vectors
 from spade_pyserini.errors import ArtifactError, NotFoundError
-from spade_pyserini.files import beside, lock, remove, sha256
+from spade_pyserini.files import beside, is_unicode, lock, remove, sha256
 from spade_pyserini.index.direct import WRITABLE, write_index
 from spade_pyserini.index.manifest import (
     IndexManifest,
@@ -69,14 +69,14 @@ def add_documents(source: str | Path, index: str | Path, *, threads: int = 1) ->
 def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
     """Delete documents by their ids; one that is not there is a `NotFoundError`."""
     folder, names = Path(index), sorted(set(docids))
+    _refuse(folder, [name for name in names if not is_unicode(name)])  # Lucene has none of these
     digest = hashlib.sha256("\n".join(names).encode()).hexdigest()
     with lock(folder):
         manifest = _impact_manifest(folder)
         if manifest.updates[-1:] == [f"delete {digest}"]:
             return _already(folder, manifest)
         old, missing = _there(folder, names)
-        if missing:
-            raise NotFoundError(f"{folder} has no document {missing[0]!r}; nothing was deleted")
+        _refuse(folder, missing)
         expected = replace(
             manifest,
             documents=manifest.documents - old.documents,
@@ -92,6 +92,11 @@ def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
                 java.our_class("ImpactIndexer").delete(str(copy), gone)
 
         return _change(folder, manifest, expected, f"delete {digest}", apply)
+
+
+def _refuse(folder: Path, missing: list[str]) -> None:
+    if missing:
+        raise NotFoundError(f"{folder} has no document {missing[0]!r}; nothing was deleted")
 
 
 def _there(folder: Path, docids: Iterable[str]) -> tuple[LuceneCounts, list[str]]:
