@@ -224,6 +224,8 @@ def main(arguments: list[str]) -> None:
     condition = conditions[options.condition]
     if options.seed is not None and not any(SEED in command for command in condition.commands):
         raise UsageError(f"{condition.name} trains nothing, or with a seed of its own")
+    if options.model and not any(ANY_MODEL in command for command in condition.commands):
+        raise UsageError(f"{condition.name} has a model of its own, {condition.model}")
     condition = with_seed(condition, options.seed or 0)
     lines = command_lines(condition, options.model)
     if not options.dry_run and any(ANY_MODEL in line for line in lines):

@@ -168,6 +168,8 @@ def test_the_command_prints_one_table(files: tuple[Path, Path], run: Commands) -
     assert lines[0].split() == ["run", "MRR@10", "nDCG@10", "MAP", "R@100", "R@1000"]
     assert lines[2].split()[:2] == ["run.txt", "0.5000"]
     assert lines[2].split()[1:] == lines[3].split()[1:]
+    twice = run("evaluate", "--qrels", qrels, "--run", path, "-m", "MRR@10", "RR@10")
+    assert twice.out.splitlines()[2].split()[1:3] == ["0.5000", "0.5000"]
     assert run("evaluate", "--qrels", qrels, "--run", path, path).code == 2
     assert run("evaluate", "--qrels", qrels, "--run", path, "-m", "nonsense").code == 2
     assert run("evaluate", "--qrels", qrels, "--run", path, "-m", "alpha_nDCG@10").code == 2

@@ -129,6 +129,9 @@ def test_a_seed_is_in_commands_and_runs(place: Path, run: Commands) -> None:
     without = run(*asked, "two", "--seed", "3")
     assert without.code == 2
     assert "two trains nothing, or with a seed of its own" in without.err
+    own = run(*asked, "two", "--model", "mine")
+    assert own.code == 2
+    assert "two has a model of its own" in own.err
 
 
 def test_the_list(place: Path, run: Commands) -> None:

@@ -18,12 +18,15 @@ import torch
 
 from spade_pyserini import SpadeModel
 from spade_pyserini.errors import (
+    ArtifactError,
     InputError,
     NotFoundError,
     OutputExistsError,
     SpadeError,
+    UsageError,
 )
 from spade_pyserini.evaluate import read_qrels
+from spade_pyserini.files import lock
 from spade_pyserini.train import Recipe, fit_head, train
 from spade_pyserini.train.checkpoint import load_checkpoint
 from spade_pyserini.train.data import SampleStream, load_training_data
@@ -211,6 +214,36 @@ def test_another_recipe_in_the_same_folder(recipe: Recipe, tmp_path: Path) -> No
         train(short, tmp_path / "run")
     with pytest.raises(OutputExistsError, match=r"tau 50\.0, now 10\.0"):
         train(replace(short, tau=10.0), tmp_path / "run", resume=True)
+
+
+def test_another_stage_in_the_same_folder(recipe: Recipe, tmp_path: Path) -> None:
+    short = replace(recipe, steps=3)
+    fit_head(short, tmp_path / "run")
+    with pytest.raises(OutputExistsError, match="stage head, now train"):
+        train(short, tmp_path / "run", resume=True)
+
+
+def test_one_run_at_a_time(recipe: Recipe, tmp_path: Path) -> None:
+    with lock(tmp_path / "run"), pytest.raises(OutputExistsError, match="another process"):
+        train(recipe, tmp_path / "run")
+    assert train(replace(recipe, steps=3), tmp_path / "run").is_dir()
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_length_that_the_backbone_has_not_is_told_at_once(recipe: Recipe, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="1024"):
+        train(replace(recipe, encode_length=1024), tmp_path / "run")
+    assert not (tmp_path / "run" / "recipe.json").exists()
+    assert start_model(replace(recipe, encode_length=48)).config.max_length == recipe.max_length
+
+
+def test_a_damaged_checkpoint_is_told(recipe: Recipe, tmp_path: Path) -> None:
+    short = replace(recipe, steps=3)
+    train(short, tmp_path / "run")
+    (tmp_path / "run" / "finished").unlink()
+    (tmp_path / "run" / "checkpoint" / "state.json").write_text("{}")
+    with pytest.raises(ArtifactError, match=r"checkpoint is damaged .*; remove it to begin again"):
+        train(short, tmp_path / "run", resume=True)
 
 
 def test_of_a_finished_run_nothing_is_read_again(recipe: Recipe, tmp_path: Path) -> None:

@@ -7,15 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from spade_pyserini.errors import (
-    InputError,
-    NotFoundError,
-    UsageError,
-)
+from spade_pyserini import SpadeModel
+from spade_pyserini.errors import InputError, NotFoundError, UsageError
 from spade_pyserini.evaluate import read_qrels
-from spade_pyserini.train import Recipe, load_recipe, mine_negatives
+from spade_pyserini.train import Recipe, load_recipe, mine_negatives, train
 from spade_pyserini.train.data import SampleStream, load_training_data
-from spade_pyserini.train.recipe import RECIPES, Collection
+from spade_pyserini.train.recipe import RECIPES, Collection, DevCollection
+from spade_pyserini.train.validate import DevSet
 from tests.commands import Commands
 
 
@@ -32,6 +30,11 @@ def test_two_collections_that_would_mine_into_one_file(tmp_path: Path) -> None:
     recipe = Recipe(data=(one, replace(one, queries="pydoc-test")))
     with pytest.raises(UsageError, match=r"would write negatives\.pydoc\.txt"):
         mine_negatives(recipe, tmp_path / "mined")
+    named = tmp_path / "pydoc.jsonl"
+    named.write_text('{"id": "x", "contents": "a cat"}\n')
+    recipe = Recipe(data=(one,), dev=(DevCollection(str(named), "pydoc-dev", "pydoc-dev"),))
+    with pytest.raises(UsageError, match=r"pydoc and .*pydoc\.jsonl have the same name"):
+        mine_negatives(recipe, tmp_path / "mined")
     assert not (tmp_path / "mined").exists()
 
 
@@ -41,11 +44,68 @@ def test_settings(tmp_path: Path) -> None:
     for setting in ("tau", "nothing=1", "tau=0", "k=2.5", "strategy=magic", "batch_size=true"):
         with pytest.raises(UsageError):
             changed.with_settings([setting])
-    with pytest.raises(NotFoundError, match="known names: ablation, mini, mini-head, paper, smoke"):
+    for setting in ("joint_alpha=3", "weighting_rate=-0.1", "flops=nan", "max_grad_norm=inf"):
+        with pytest.raises(UsageError, match=f"{setting.partition('=')[0]} is "):
+            changed.with_settings([setting])
+    for setting in ("expansion_terms=-5", "dev_sample=-1", "rate_warmup=-1", "seed=100000000000"):
+        with pytest.raises(UsageError, match=f"{setting.partition('=')[0]} is "):
+            changed.with_settings([setting])
+    with pytest.raises(NotFoundError, match="known names: ablation, mini, paper, smoke"):
         load_recipe("papre")
     (tmp_path / "x.toml").write_text("tau = = 3")
     with pytest.raises(InputError, match="not a TOML file"):
         load_recipe(tmp_path / "x.toml")
+
+
+def test_what_tables_stand_instead_of_is_not_given_in_vain(tmp_path: Path) -> None:
+    tables = load_recipe("spade-mini")
+    for setting in ("corpus=mine", "teacher=run.txt", "dev_qrels=mine.txt"):
+        with pytest.raises(UsageError, match=r"says nothing beside the tables \[\[d"):
+            tables.with_settings([setting])
+    assert tables.with_settings(["data=[]", "corpus=mine"]).collections[0].corpus == "mine"
+    path = tmp_path / "both.toml"
+    path.write_text('corpus = "one"\n[[data]]\ncorpus = "other"\n')
+    with pytest.raises(UsageError, match=r"both\.toml: corpus says nothing"):
+        load_recipe(path)
+    with pytest.raises(UsageError, match="one teacher is enough"):
+        Recipe(dense_teacher="minilm", data=(Collection(corpus="one", teacher="run.txt"),))
+
+
+def test_dev_sets_that_lack_something(recipe: Recipe, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the recipe names no dev_qrels"):
+        train(replace(recipe, dev_qrels=None), tmp_path / "run")
+    one = DevCollection(queries=recipe.queries, qrels=str(recipe.qrels))
+    assert replace(recipe, dev=(one,)).dev_collections == (replace(one, corpus=recipe.corpus),)
+    with pytest.raises(UsageError, match="a table of dev needs queries and qrels"):
+        train(replace(recipe, dev=(replace(one, qrels=""),)), tmp_path / "run")
+    assert not (tmp_path / "run" / "recipe.json").exists()
+
+
+def test_a_dev_set_of_another_corpus(
+    recipe: Recipe, tiny_model: SpadeModel, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Every alpha would be as good as any other."""
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"id": "x", "contents": "a cat"}\n')
+    one = DevCollection(str(other), recipe.queries, str(recipe.qrels), pool=recipe.negatives)
+    with pytest.raises(InputError, match=r"other\.jsonl: none of the 12 relevant documents of"):
+        DevSet(one, tiny_model.wordpieces)
+    other.write_text('{"id": "d0", "contents": "a cat"}\n')
+    assert DevSet(one, tiny_model.wordpieces).docids == ["d0"]
+    assert "11 of 12 relevant documents" in caplog.text
+
+
+def test_a_teachers_file_wants_as_many_negatives_everywhere(recipe: Recipe, tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("q1\td3\td9\n")
+    (tmp_path / "teacher.txt").write_text(
+        "".join(f"q{q} Q0 d{d} {d + 1} {99 - d} x\n" for q in range(6) for d in range(30))
+    )
+    plain = Collection(recipe.corpus, recipe.queries, teacher=str(tmp_path / "teacher.txt"))
+    two = replace(plain, qrels=recipe.qrels, negatives=recipe.negatives)
+    both = (two, replace(plain, triples=str(tmp_path / "t.tsv")))
+    assert len(load_training_data(replace(recipe, data=both)).samples) == 13
+    with pytest.raises(UsageError, match="all samples need as many negatives"):
+        load_training_data(replace(recipe, data=both, hard_negatives=2))
 
 
 def test_a_recipe_on_another_one(tmp_path: Path) -> None:
@@ -101,6 +161,9 @@ def test_unlabelled_queries_take_their_positives_from_a_run(recipe: Recipe, tmp_
     found = Collection(
         recipe.corpus, recipe.queries, negatives=str(tmp_path / "run.txt"), least_score=0.5
     )
+    with pytest.raises(UsageError, match="nobody says what is relevant"):
+        load_training_data(replace(recipe, data=(found,)))
+    recipe = replace(recipe, dense_teacher="minilm")
     assert load_training_data(replace(recipe, data=(found,))).samples == [("q0", "d5", ("d7",))]
     with pytest.raises(InputError, match=r"no query has a hit of 0\.95"):
         load_training_data(replace(recipe, data=(replace(found, least_score=0.95),)))
@@ -158,6 +221,10 @@ def test_hard_negatives_are_mined_with_bm25(recipe: Recipe, tmp_path: Path, run:
     assert mined.samples
     for sample in mined.samples:
         assert not set(sample.negatives) & set(qrels[sample.qid])
+    other = tmp_path / "tiny.jsonl"
+    other.write_text('{"id": "new", "contents": "old cat big dog"}\n')
+    assert run("train", *arguments, "--set", f"corpus={other}").code == 0
+    assert " new 1 " in (tmp_path / "mined/negatives.tiny.txt").read_text()
 
 
 def test_a_recipe_without_data(run: Commands, tmp_path: Path) -> None:

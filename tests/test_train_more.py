@@ -103,6 +103,9 @@ def test_no_steps_at_all_give_the_start_other_settings(recipe: Recipe, tmp_path:
     assert torch.equal(before.query_weights, after.query_weights)
     assert (before.config.corpus_idf, after.config.corpus_idf) == (0.0, 0.5)
     assert before.encode(["the old cat"]) != after.encode(["the old cat"])
+    unmeasured = replace(changed, dev_queries=None, dev_qrels=None)
+    third = train(unmeasured, tmp_path / "third")
+    assert "It was not validated." in (third / "README.md").read_text()
 
 
 def test_training_goes_on_from_a_model_with_settings_of_its_own(

@@ -78,7 +78,7 @@ def compare_runs(
         nothing = [Ranking(qid, []) for qid in qrels]
         scored = run if some or strict else nothing
         found = evaluate_queries(qrels, scored, [at_level(one, level) for one in wanted])
-        values[name] = dict(zip(wanted, found.values(), strict=True))
+        values[name] = {one: found[at_level(one, level)] for one in wanted}
     differences = {}
     if baseline is not None:
         others = [name for name in runs if name != baseline]

@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from spade_pyserini.errors import ArtifactError
+from spade_pyserini.errors import ArtifactError, SpadeError
 from spade_pyserini.files import read_sealed, remove, write_sealed
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.adapters import is_frozen
@@ -48,11 +48,12 @@ def load_checkpoint(run: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | Non
     folder = next((run / name for name in (NAME, f"{NAME}.old") if (run / name).is_dir()), None)
     if folder is None:
         return None
-    state = read_sealed(folder / "state.json", FORMAT)
     try:
+        state = read_sealed(folder / "state.json", FORMAT)
         return state, load_file(folder / "tensors.safetensors")
-    except (SafetensorError, OSError) as error:
-        raise ArtifactError(f"{folder}: the checkpoint is damaged ({error})") from None
+    except (SpadeError, SafetensorError, OSError) as error:
+        message = f"{folder}: the checkpoint is damaged ({error})"
+        raise ArtifactError(f"{message}; remove it to begin again") from None
 
 
 def weight_tensors(model: SpadeModel) -> dict[str, Tensor]:

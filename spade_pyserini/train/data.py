@@ -65,7 +65,7 @@ def load_training_data(recipe: Recipe) -> TrainingData:
     several = len(recipe.collections) > 1
     for number, collection in enumerate(recipe.collections):
         prefix = f"{number}/" if several else ""
-        part = _load_collection(collection, recipe.hard_negatives)
+        part = _load_collection(collection, recipe.hard_negatives, bool(recipe.dense_teacher))
         whole.samples.extend(
             Sample(
                 prefix + one.qid, prefix + one.positive, tuple(prefix + x for x in one.negatives)
@@ -79,10 +79,13 @@ def load_training_data(recipe: Recipe) -> TrainingData:
         whole.sizes.extend(part.sizes)
     if len({bool(collection.teacher) for collection in recipe.collections}) > 1:
         raise UsageError("recipe: either all collections have a teacher or none")
+    if whole.teacher and len({len(one.negatives) for one in whole.samples}) > 1:
+        message = "of a teacher's file, all samples need as many negatives"
+        raise UsageError(f"recipe: {message}; triples have one, others hard_negatives")
     return whole
 
 
-def _load_collection(collection: Collection, hard_negatives: int) -> TrainingData:
+def _load_collection(collection: Collection, hard_negatives: int, taught: bool) -> TrainingData:
     for name in ("corpus", "queries"):
         if not getattr(collection, name):
             raise UsageError(f"the recipe names no {name}; add --set {name}=...")
@@ -94,6 +97,9 @@ def _load_collection(collection: Collection, hard_negatives: int) -> TrainingDat
     elif collection.qrels is not None:
         samples = _from_qrels(collection, hard_negatives)
     elif collection.negatives is not None:
+        if not (taught or collection.teacher):
+            message = f"nobody says what is relevant in {collection.corpus}"
+            raise UsageError(f"recipe: {message}; give qrels, triples or a teacher")
         samples = _from_run(Path(collection.negatives), collection.least_score, hard_negatives)
     else:
         raise UsageError("the recipe needs qrels, triples or a run; add --set qrels=...")

@@ -35,8 +35,7 @@ from spade_pyserini.train.optimise import step as optimise
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.start import (
     claim,
-    finish,
-    is_finished,
+    run_stage,
     start_accelerator,
     start_model,
 )
@@ -49,13 +48,7 @@ SHORTEST = 8  # WordPieces; what is shorter says nothing about what was hidden
 
 def fit_head(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
     """Train for ``recipe.steps``; returns the folder of a model to start from (``init``)."""
-    run = Path(output)
-    if is_finished(run, recipe, resume):
-        return run / "best"
-    fitter = HeadFitter(recipe, run)
-    fitter.train()
-    finish(run)
-    return run / "best"
+    return run_stage("head", lambda *given: HeadFitter(*given).train(), recipe, output, resume)
 
 
 class HeadFitter:
@@ -73,7 +66,7 @@ class HeadFitter:
         self.stream = SampleStream([len(self.documents)], recipe.seed)
         self.step = 0
         self.log = RunLog(run)
-        claim(run, recipe, self.accelerator)
+        claim(run, "head", recipe, self.accelerator)
 
     def _read(self) -> list[list[int]]:
         """All documents as WordPieces, in an order that follows from the seed."""

@@ -55,7 +55,9 @@ class RunLog:
 
 def read_log(run: Path, event: str | None = None) -> list[dict[str, Any]]:
     """The lines of a run's log, all or those of one kind. A line cut off by a kill is left out."""
-    found = []
+    found: list[dict[str, Any]] = []
+    if not (run / FILE).exists():  # a run of no steps and no validation
+        return found
     for text in (run / FILE).read_text().splitlines():
         try:
             line = json.loads(text)

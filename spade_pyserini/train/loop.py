@@ -52,13 +52,7 @@ from spade_pyserini.train.optimise import step as optimise
 from spade_pyserini.train.pruning import DocumentFrequency, PruningSettings
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import draw_curves, write_card
-from spade_pyserini.train.start import (
-    claim,
-    finish,
-    is_finished,
-    start_accelerator,
-    start_model,
-)
+from spade_pyserini.train.start import claim, run_stage, start_accelerator, start_model
 from spade_pyserini.train.step import LossParts, backward
 from spade_pyserini.train.validate import ALPHAS, DevSet, Validation, validate
 
@@ -71,17 +65,16 @@ BOTH = ("cotrain", "apart", "joint")  # strategies that train both
 
 def train(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
     """Train by ``recipe`` into the folder ``output``; returns the folder of the best model."""
-    run = Path(output)
-    if is_finished(run, recipe, resume):
-        return run / "best"
+    return run_stage("train", _train, recipe, output, resume)
+
+
+def _train(recipe: Recipe, run: Path) -> None:
     trainer = Trainer(recipe, run)
     trainer.train()
     if trainer.accelerator.is_main_process:
         write_card(run, recipe, trainer.best)
         if recipe.steps:
             draw_curves(run)
-        finish(run)
-    return run / "best"
 
 
 class Trainer:
@@ -114,7 +107,7 @@ class Trainer:
         if recipe.batch_size % self.accelerator.num_processes:
             message = "batch_size does not divide by the number of processes"
             raise UsageError(f"recipe: {message}, {self.accelerator.num_processes}")
-        claim(run, recipe, self.accelerator)
+        claim(run, "train", recipe, self.accelerator)
 
     def _count_terms(self) -> list[TermCounts]:
         """Of each collection, where the recipe needs them. They choose terms to expand by."""
@@ -353,17 +346,19 @@ class Trainer:
         self.model.train()
 
     def _checkpoint(self) -> None:
-        random = self.accelerator.gather(torch.get_rng_state()[None].to(self.accelerator.device))
+        device = self.accelerator.device
+        random = {"random.cpu": torch.get_rng_state()}
+        if device.type == "cuda":
+            random["random.cuda"] = torch.cuda.get_rng_state(device)
+        # One row for each process.
+        states = {x: self.accelerator.gather(random[x][None].to(device)) for x in random}
         if not self.accelerator.is_main_process:
             return
-        tensors = weight_tensors(self.model)
+        tensors = weight_tensors(self.model) | states
         for name, optimiser in self.optimisers.items():
             tensors |= optimiser_tensors(optimiser, f"optimiser.{name}")
         for name, tensor in self.frequency.state_dict().items():
             tensors[f"frequency.{name}"] = tensor
-        tensors["random.cpu"] = random  # one row for each process
-        if self.accelerator.device.type == "cuda":
-            tensors["random.cuda"] = torch.cuda.get_rng_state(self.accelerator.device)
         state = {
             "step": self.step,
             "stream": self.stream.state,
@@ -385,10 +380,11 @@ class Trainer:
         self.frequency.load_state_dict(
             {name: tensors[f"frequency.{name}"] for name in ("counts", "numbers")}
         )
-        states = tensors["random.cpu"]
-        torch.set_rng_state(states[self.accelerator.process_index % len(states)])
-        if "random.cuda" in tensors and self.accelerator.device.type == "cuda":
-            torch.cuda.set_rng_state(tensors["random.cuda"], self.accelerator.device)
+        row, device = self.accelerator.process_index, self.accelerator.device
+        states = {x: tensors[x][row % len(tensors[x])] for x in tensors if x.startswith("random.")}
+        torch.set_rng_state(states["random.cpu"])
+        if "random.cuda" in states and device.type == "cuda":
+            torch.cuda.set_rng_state(states["random.cuda"], device)
         self.step, self.worse, self.best = state["step"], state["worse"], state["best"]
         self.queues, self.stream.state = state["queues"], state["stream"]
         logger.info("going on after step %d", self.step)

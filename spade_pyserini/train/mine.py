@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 
 from spade_pyserini.corpora import open_corpus
-from spade_pyserini.errors import UsageError
+from spade_pyserini.errors import OutputExistsError, UsageError
 from spade_pyserini.evaluate import read_qrels
 from spade_pyserini.index import build_bm25_index
 from spade_pyserini.search import Bm25Searcher, search_topics, write_run
@@ -34,9 +34,13 @@ def mine_negatives(recipe: Recipe, output: str | Path, hits: int = HITS) -> list
         name = f"pool.{open_corpus(dev.corpus).name}.txt"
         wanted.append((name, dev.corpus, dev.queries, dev.qrels))
     wanted = list(dict.fromkeys(wanted))
-    for number, (name, *_) in enumerate(wanted):
+    corpora: dict[str, str] = {}
+    for number, (name, corpus, *_) in enumerate(wanted):
         if name in (other for other, *_ in wanted[:number]):
             raise UsageError(f"two collections of the recipe would write {name}; mine them apart")
+        same = corpora.setdefault(open_corpus(corpus).name, corpus)
+        if same != corpus:
+            raise UsageError(f"{same} and {corpus} have the same name; mine them apart")
     for name, corpus, queries, qrels in wanted:
         _search(corpus, queries, qrels, folder / name, hits)
     return [folder / name for name, *_ in wanted]
@@ -49,7 +53,10 @@ def _search(corpus: str, queries: str, qrels: str | None, path: Path, hits: int)
         topics = [topic for topic in topics if topic.qid in judged]
     documents = open_corpus(corpus)
     index = path.parent / f"bm25.{documents.name}"
-    build_bm25_index(documents, index, threads=2)
+    try:
+        build_bm25_index(documents, index, threads=2)
+    except OutputExistsError:  # of a corpus that has changed since
+        build_bm25_index(documents, index, threads=2, overwrite=True)
     with Bm25Searcher(index) as searcher:
         rankings = search_topics(searcher, topics, hits=hits, threads=2)
         without = write_run(rankings, path, "bm25", overwrite=True)

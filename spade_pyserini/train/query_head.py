@@ -38,8 +38,7 @@ from spade_pyserini.train.optimise import rate_factor
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.start import (
     claim,
-    finish,
-    is_finished,
+    run_stage,
     start_accelerator,
     start_model,
 )
@@ -55,9 +54,10 @@ GAIN = 0.1  # of the layer norm: the largest logits of a text are then about 2
 def fit_query_head(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
     """Fit for ``recipe.steps``; returns the folder of a model to start from (``init``)."""
     recipe.require("dense_teacher", "decoder_rank")
-    run = Path(output)
-    if is_finished(run, recipe, resume):
-        return run / "best"
+    return run_stage("queries", _fit_query_head, recipe, output, resume)
+
+
+def _fit_query_head(recipe: Recipe, run: Path) -> None:
     accelerator = start_accelerator(recipe, alone=True)
     torch.manual_seed(recipe.seed)
     model = start_model(recipe)
@@ -74,12 +74,10 @@ def fit_query_head(recipe: Recipe, output: str | Path, *, resume: bool = False) 
         texts, batch_size=BATCH, normalize_embeddings=True, convert_to_tensor=True
     ).cpu()
     bags = _bags(model, texts)
-    claim(run, recipe, accelerator)
+    claim(run, "queries", recipe, accelerator)
     _fit(vectors, bags, wanted.clone(), recipe, RunLog(run))
     install(vectors, model, texts[:SAMPLE])
     model.eval().save_pretrained(run / "best")
-    finish(run)
-    return run / "best"
 
 
 class TermVectors(nn.Module):

@@ -23,6 +23,7 @@ Several collections are tables of their own, and then stand instead of the flat 
 from __future__ import annotations
 
 import difflib
+import math
 import tomllib
 import types
 import typing
@@ -34,6 +35,12 @@ from spade_pyserini.errors import InputError, NotFoundError, UsageError
 from spade_pyserini.train.pruning import PAPER_GAMMAS
 
 RECIPES = Path(__file__).with_name("recipes")
+NOT_NEGATIVE = (
+    *("adapter_rank", "adapter_layers", "decoder_rank", "expansion_terms", "encode_length"),
+    *("hard_negatives", "dev_depth", "dev_sample", "rate_warmup", "max_grad_norm"),
+    *("weighting_rate", "expansion_rate", "head_rate", "expansion_head_rate", "idf_rate"),
+    *("ranking_weight", "lambda_", "distillation_weight", "teacher_bm25", "flops"),
+)
 STRATEGIES = ("cotrain", "apart", "joint", "weighting", "expansion")
 
 
@@ -96,7 +103,8 @@ class Recipe:
         negatives: a TREC run that hard negatives are drawn from; none means in-batch only.
         hard_negatives: how many of them for each query.
         expansions: text that is appended to the documents, see `spade_pyserini.corpora.expansions`.
-        data: several collections instead of one; a batch comes from one of them.
+        data: several collections instead of one; a batch comes from one of them, or in
+            co-training, from as many as there are blocks behind it.
     How long
         warmup_steps, steps: of warm-up, and in all; 0 only gives the start other settings.
         batch_size: queries of an effective batch, whatever micro_batch and processes are.
@@ -117,8 +125,8 @@ class Recipe:
             query with every document of its batch; teacher_scale times the cosine.
         teacher_bm25: plus this times the BM25 score, 0 for none.
         distillation: ``kl`` or ``margin_mse``, how they are learned from; distillation_weight.
-        idf: weights of query terms, ``none``, ``counted`` in the corpus, or ``learned`` from there
-            on with the rate idf_rate.
+        idf: weights of query terms, ``none``, ``counted`` in the documents of the samples, or
+            ``learned`` from there on with the rate idf_rate.
         requests: share of the queries that have words around them ("find papers about ..."), which
             a dense teacher does not see; also for ``--stage requests``.
         corpus_idf, saturate: as in `SpadeConfig`; where they are not given, as ``init`` has them.
@@ -215,18 +223,25 @@ class Recipe:
             "precision is no or bf16": self.precision in ("no", "bf16"),
             "dropout is a share from 0 to below 1": 0 <= self.dropout < 1,
             "requests is a share from 0 to 1": 0 <= self.requests <= 1,
-            "hard_negatives is 0 or more": self.hard_negatives >= 0,
             "distillation is kl or margin_mse": self.distillation in ("kl", "margin_mse"),
             "idf is none, counted or learned": self.idf in ("none", "counted", "learned"),
             "schedule is constant or linear": self.schedule in ("constant", "linear"),
-            "shares are above 0": all(one.share > 0 for one in self.data),
-            "one teacher is enough": not (self.dense_teacher and self.teacher),
+            "shares are above 0": all(0 < one.share < math.inf for one in self.data),
+            "joint_alpha is a share from 0 to 1": 0 <= self.joint_alpha <= 1,
+            "seed is from 0 to below 2 to the 32nd": 0 <= self.seed < 2**32,
+            "one teacher is enough": not (
+                self.dense_teacher and any((self.teacher, *(one.teacher for one in self.data)))
+            ),
             "teacher_bm25 is added to a dense_teacher": bool(
                 self.dense_teacher or not self.teacher_bm25
             ),
         }
         for name in ("batch_size", "micro_batch", "block", "period", "validate_every", "patience"):
             checks[f"{name} is 1 or more"] = getattr(self, name) >= 1
+        for name in NOT_NEGATIVE:
+            checks[f"{name} is 0 or more"] = 0 <= (getattr(self, name) or 0) < math.inf
+        for name in ("depth", "sample"):
+            checks[f"{name} is 0 or more"] = all(getattr(one, name) >= 0 for one in self.dev)
         for message, holds in checks.items():
             if not holds:
                 raise UsageError(f"recipe: {message}")
@@ -247,21 +262,24 @@ class Recipe:
         if self.data:
             return self.data
         self.require("corpus")
-        names = {field.name for field in fields(Collection)} & {
-            field.name for field in fields(self)
-        }
-        return (Collection(**{name: getattr(self, name) for name in names}),)
+        return (Collection(**{name: getattr(self, name) for name in flat_settings("data")}),)
 
     @property
     def dev_collections(self) -> tuple[DevCollection, ...]:
         """What is validated on, if anything."""
-        if self.dev or not (self.dev_queries and self.dev_qrels):
-            return self.dev
+        for one in self.dev:
+            if not (one.queries and one.qrels):
+                raise UsageError("recipe: a table of dev needs queries and qrels")
+        if self.dev:
+            return tuple(replace(one, corpus=one.corpus or self.corpus) for one in self.dev)
+        if not (self.dev_queries or self.dev_qrels):
+            return ()
+        self.require("dev_queries", "dev_qrels")
         corpus = self.dev_corpus or self.corpus
         one = DevCollection(
             corpus=corpus,
-            queries=self.dev_queries,
-            qrels=self.dev_qrels,
+            queries=self.dev_queries or "",
+            qrels=self.dev_qrels or "",
             pool=self.dev_pool,
             depth=self.dev_depth,
             sample=self.dev_sample,
@@ -319,10 +337,23 @@ def _change(recipe: T, values: dict[str, Any], source: str) -> T:
             hint = f"; did you mean {near}?" if near else ""
             raise UsageError(f"{source}: a {kind} has no setting {key!r}{hint}")
         changes[key] = _converted(value, hints[key], f"{source}: {key}")
+    for table in ("data", "dev"):
+        unused = [key for key in changes if key in flat_settings(table)]
+        if unused and changes.get(table, getattr(recipe, table, ())):
+            message = f"{unused[0]} says nothing beside the tables [[{table}]] of the recipe"
+            raise UsageError(f"{source}: {message}; name the collection in a table, too")
     try:
         return replace(recipe, **changes)
     except UsageError as error:
         raise UsageError(f"{source}: {error}") from None
+
+
+def flat_settings(table: str) -> set[str]:
+    """The settings of a recipe that tables of this name stand instead of."""
+    known = {field.name for field in fields(Recipe)}
+    if table == "data":
+        return known & {field.name for field in fields(Collection)}
+    return known & {f"dev_{field.name}" for field in fields(DevCollection)}
 
 
 def _converted(value: Any, hint: Any, place: str) -> Any:

@@ -31,7 +31,7 @@ from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import write_card
 from spade_pyserini.train.requests import AROUND, as_request
-from spade_pyserini.train.start import claim, finish, is_finished, start_accelerator
+from spade_pyserini.train.start import claim, run_stage, start_accelerator
 from spade_pyserini.train.validate import DevSet, as_shipped, validate
 
 logger = logging.getLogger(__name__)
@@ -45,9 +45,10 @@ RATE = 0.05  # of the logarithms of weights, down to 0
 def fit_request_weights(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
     """Learn them for the model ``init``; returns the folder of the model that has them."""
     recipe.require("init", "requests")
-    run = Path(output)
-    if is_finished(run, recipe, resume):
-        return run / "best"
+    return run_stage("requests", _fit_request_weights, recipe, output, resume)
+
+
+def _fit_request_weights(recipe: Recipe, run: Path) -> None:
     accelerator = start_accelerator(recipe, alone=True)
     model = SpadeModel.from_pretrained(str(recipe.init), merge=False).to(accelerator.device)
     _check_settings(recipe, model)
@@ -58,7 +59,7 @@ def fit_request_weights(recipe: Recipe, output: str | Path, *, resume: bool = Fa
         _read(model, data, number, recipe.requests, length) for number in range(len(data.sizes))
     ]
     words = Words(model)
-    claim(run, recipe, accelerator)
+    claim(run, "requests", recipe, accelerator)
     log = RunLog(run)
     log.begin(0)
     _fit(words, collections, model.config.saturate, recipe.seed, log)
@@ -69,8 +70,6 @@ def fit_request_weights(recipe: Recipe, output: str | Path, *, resume: bool = Fa
         log.write("validation", STEPS, **found._asdict())
     log.close()
     write_card(run, recipe, {"step": STEPS} if dev else {})
-    finish(run)
-    return run / "best"
 
 
 def _check_settings(recipe: Recipe, model: SpadeModel) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from torch import nn
 
 from spade_pyserini.errors import OutputExistsError, UsageError, differences
-from spade_pyserini.files import read_json_file, write_json
+from spade_pyserini.files import lock, read_json_file, write_json
 from spade_pyserini.models import SpadeConfig, SpadeModel
 from spade_pyserini.train.forms import word_forms
 from spade_pyserini.train.recipe import Recipe
@@ -34,16 +37,36 @@ def start_accelerator(recipe: Recipe, *, alone: bool = False) -> Accelerator:
     return accelerator
 
 
-def is_finished(run: Path, recipe: Recipe, resume: bool) -> bool:
-    """Whether the run has nothing left to do; a folder of another recipe is refused.
+def run_stage(
+    stage: str,
+    work: Callable[[Recipe, Path], None],
+    recipe: Recipe,
+    output: str | Path,
+    resume: bool,
+) -> Path:
+    """Do ``work`` in a run's folder, unless it is done already; returns the folder of its model.
 
-    The first thing a stage asks: to read the data takes longer.
+    One run at a time may write there: of several processes of a run, the main one has the lock.
+    """
+    run, is_main = Path(output), start_accelerator(recipe).is_main_process
+    with lock(run) if is_main else nullcontext():
+        if not _is_finished(run, stage, recipe, resume):
+            work(recipe, run)
+            if is_main:
+                (run / FINISHED).touch()
+    return run / "best"
+
+
+def _is_finished(run: Path, stage: str, recipe: Recipe, resume: bool) -> bool:
+    """Whether nothing is left to do; a folder of another recipe or stage is refused.
+
+    The first thing to ask: to read the data takes longer.
     """
     if not (run / RECIPE).exists():
         return False
     if not resume:
         raise OutputExistsError(f"{run} holds a run already; pass --resume to go on with it")
-    usual, new = (json.loads(json.dumps(one.as_json())) for one in (Recipe(), recipe))
+    usual, new = (json.loads(json.dumps(_told(stage, one))) for one in (Recipe(), recipe))
     old = {**usual, **read_json_file(run / RECIPE)}  # settings may have come since it was begun
     if old != new:
         shown = differences(old, new)
@@ -54,20 +77,19 @@ def is_finished(run: Path, recipe: Recipe, resume: bool) -> bool:
     return False
 
 
-def claim(run: Path, recipe: Recipe, accelerator: Accelerator) -> None:
+def _told(stage: str, recipe: Recipe) -> dict[str, Any]:
+    return {"stage": stage, **recipe.as_json()}
+
+
+def claim(run: Path, stage: str, recipe: Recipe, accelerator: Accelerator) -> None:
     """Write the recipe into the run's folder, once all it names was found.
 
     A recipe that fails before that leaves the folder to a better one.
     """
     accelerator.wait_for_everyone()  # nobody may still be asking whether there is a run
     if accelerator.is_main_process:
-        write_json(run / RECIPE, recipe.as_json())
+        write_json(run / RECIPE, _told(stage, recipe))
     accelerator.wait_for_everyone()
-
-
-def finish(run: Path) -> None:
-    """Let `is_finished` know."""
-    (run / FINISHED).touch()
 
 
 def start_model(recipe: Recipe) -> SpadeModel:
@@ -98,7 +120,9 @@ def start_model(recipe: Recipe) -> SpadeModel:
         if recipe.forms and known is None:
             known = word_forms(model.wordpieces, len(model.kept))
         model.use_forms(recipe.forms, known)
-    model.check_length()
+    for length in (recipe.encode_length or recipe.max_length, recipe.max_length):
+        model.reconfigure(max_length=length)
+        model.check_length()
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = recipe.dropout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import time
 from statistics import fmean
 from typing import NamedTuple
@@ -26,6 +27,7 @@ from spade_pyserini.topics import read_topics
 from spade_pyserini.train.recipe import DevCollection
 from spade_pyserini.wordpiece import WordPieces
 
+logger = logging.getLogger(__name__)
 ALPHAS = tuple(step / 10 for step in range(11))
 DEPTH = 100
 COUNTED_LENGTH = 256  # WordPieces of a document that rarity is counted in
@@ -80,6 +82,17 @@ class DevSet:
         corpus = prepared(open_corpus(collection.corpus), expansions=collection.expansions)
         self.name = corpus.name
         documents = list(corpus)
+        relevant = {x for known in self.qrels.values() for x, grade in known.items() if grade > 0}
+        missing = relevant.difference(document.docid for document in documents)
+        if missing == relevant:
+            message = (
+                f"none of the {len(relevant)} relevant documents of {collection.qrels} is in it"
+            )
+            raise InputError(message, collection.corpus)
+        if missing:
+            message = "%s: %d of %d relevant documents of %s are not in it"
+            counts = len(missing), len(relevant)
+            logger.warning(message, collection.corpus, *counts, collection.qrels)
         texts = (document.contents for document in documents)
         size = wordpieces.vocabulary_size
         self.counts = count_terms(wordpieces, texts, size, COUNTED_LENGTH)
