@@ -11,8 +11,9 @@ Names are loaded when they are first used, so that searching never imports torch
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from spade_pyserini.lazy import lazy
 
 if TYPE_CHECKING:
     from spade_pyserini.corpora import open_corpus
@@ -46,7 +47,6 @@ _HOMES = {
     "records": ["Document", "Hit", "ImpactVector", "Ranking", "Topic"],
     "errors": ["SpadeError"],
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Bm25Searcher",
@@ -74,10 +74,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = lazy(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -6,6 +6,7 @@ WordPieces, ``Match <=1`` if the best relevant document has one of them or none,
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
 from spade_pyserini import cli
@@ -15,6 +16,7 @@ from spade_pyserini.table import FORMATS, render
 from spade_pyserini.wordpiece import WordPieces
 
 MODULE = "spade_pyserini.breakdown"
+logger = logging.getLogger(MODULE)
 EXAMPLE = """python -m spade_pyserini.breakdown --corpus pydoc --topics pydoc/test \\
       --qrels pydoc/test --run runs/run.pydoc.bm25.pydoc-test.txt"""
 KINDS = ("Match <=1", "Match >1", "Match all")
@@ -45,7 +47,7 @@ def kinds_of_topics(
 
 
 def _kind(matched: int, wanted: int) -> str:
-    if matched == wanted:
+    if matched == wanted and wanted:
         return KINDS[2]
     return KINDS[0] if matched <= 1 else KINDS[1]
 
@@ -71,6 +73,8 @@ def main(arguments: list[str]) -> None:
     runs = read_runs(options.run, qrels)
     wordpieces = WordPieces.load(options.tokenizer or minilm_folder())
     topics = [topic for topic in read_topics(options.topics) if topic.qid in qrels]
+    if not topics:
+        raise InputError(f"no topic has judgements in {options.qrels}", options.topics)
     kinds = kinds_of_topics(topics, qrels, open_corpus(options.corpus), wordpieces, level)
     if not kinds:
         message = f"no relevant document of {options.qrels} is in it, for any of these topics"
@@ -83,9 +87,13 @@ def main(arguments: list[str]) -> None:
             compared = compare_runs(chosen, runs, measures, level=level, strict=False)
             rows += [[f"{kind} ({len(chosen)})", *row] for row in compared.rows()]
     print(render(["topics", *compared.header()], rows, options.format, left=(0, 1)))
-    left_out = len(qrels) - len(kinds)
-    if left_out and options.format == "text":
-        print(f"{left_out} topics have no relevant document in the corpus and are left out")
+    reasons = {
+        f"are not in {options.topics}": len(qrels) - len(topics),
+        f"have no relevant document in {options.corpus}": len(topics) - len(kinds),
+    }
+    for reason, left_out in reasons.items():
+        if left_out:
+            logger.warning("%d judged topics %s and are left out", left_out, reason)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 MODULE = "spade_pyserini.dense"
 EXAMPLE = "python -m spade_pyserini.dense --corpus pydoc --topics pydoc/test --model minilm"
 FORMAT = "spade_pyserini.dense/1"
+OURS = re.compile(r"docs\d+\.(npy|json)|\.docs.*\.tmp")
 SHARD_SIZE = 2000
 TOPICS = 256  # per call of FAISS's
 
@@ -139,10 +141,13 @@ def _load(name: str) -> tuple[SentenceTransformer, str]:
 
 def _start(folder: Path, settings: dict[str, Any], overwrite: bool) -> None:
     """See that the folder is free, or may be gone on with, or may be replaced."""
-    if not beside(folder, "manifest.json").exists():
-        if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-            message = f"{folder} is there and not of our making"
-            raise OutputExistsError(f"{message}; choose another --index")
+    known = beside(folder, "manifest.json").exists()
+    inside = list(folder.iterdir()) if folder.is_dir() else []
+    foreign = [path for path in inside if not (known and OURS.fullmatch(path.name))]
+    if folder.is_file() or foreign:
+        message = f"{folder} is there and holds no embeddings"
+        raise OutputExistsError(f"{message}; choose another --index")
+    if not known:
         _save(folder, settings)
         return
     try:

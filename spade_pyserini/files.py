@@ -271,10 +271,19 @@ def folder_bytes(folder: Path) -> int:
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
     """Raise `OutputExistsError` unless ``path`` is free, or a file that may be replaced."""
+    check_place(path)
     if path.is_dir():
         raise OutputExistsError(f"{path} is a folder, a file was expected; choose another name")
     if path.exists() and not overwrite:
         raise OutputExistsError(f"{path} exists already; pass --overwrite to replace it")
+
+
+def check_place(path: Path) -> None:
+    """Raise `OutputExistsError` where nothing can be written, before long work is done for it."""
+    if is_local(path):
+        above = next(one for one in path.absolute().parents if one.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            raise OutputExistsError(f"{path}: {above} is no folder that can be written to")
 
 
 def remove(path: Path) -> None:

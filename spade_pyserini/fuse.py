@@ -13,6 +13,7 @@ from spade_pyserini.records import Hit, Ranking
 MODULE = "spade_pyserini.fuse"
 EXAMPLE = """python -m spade_pyserini.fuse --output runs/run.pydoc.fused.pydoc-test.txt \\
       --run runs/run.pydoc.bm25.pydoc-test.txt runs/run.pydoc.minilm-dense.pydoc-test.txt"""
+LARGEST = 1e30  # of a weight; sums stay within the 32 bits of trec_eval
 METHODS = ("rrf", "interpolation")
 logger = logging.getLogger(MODULE)
 
@@ -37,8 +38,8 @@ def fuse(
     weights = [1.0] * len(runs) if weights is None else weights
     if len(weights) != len(runs):
         raise UsageError(f"{len(weights)} weights for {len(runs)} runs; give one for each run")
-    if not all(map(math.isfinite, weights)):
-        raise UsageError(f"weights are finite numbers, not {weights}")
+    if not all(abs(weight) <= LARGEST for weight in weights):
+        raise UsageError(f"weights are numbers up to {LARGEST:g}, not {weights}")
     found = [{ranking.qid: ranking.hits for ranking in run} for run in runs]
     topics = list(dict.fromkeys(qid for run in found for qid in run))
     if partial := len(topics) - len(_common(found)):

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from spade_pyserini import cli
 from spade_pyserini.__main__ import NAMES
-from spade_pyserini.errors import InputError, SpadeError, UsageError
+from spade_pyserini.errors import InputError, NotFoundError, SpadeError, UsageError
 from spade_pyserini.files import read_lines
 from spade_pyserini.table import text_table
 
@@ -215,6 +215,9 @@ def main(arguments: list[str]) -> None:
     cli.add_data_dir(parser)
     options = parser.parse_args(arguments)
     cli.log_to_stderr(options.verbose)
+    if not Path(options.file).is_file():
+        message = "no such file; name one with --file, or run this in the project's folder"
+        raise NotFoundError(f"{options.file}: {message}")
     conditions = read_conditions(Path(options.file))
     if options.list:
         print(_listing(conditions))

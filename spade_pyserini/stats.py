@@ -8,9 +8,8 @@ from statistics import fmean
 from typing import Any
 
 from spade_pyserini import cli
-from spade_pyserini.errors import ArtifactError
 from spade_pyserini.files import folder_bytes
-from spade_pyserini.index.manifest import foreign_manifest
+from spade_pyserini.index.manifest import impact_manifest
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.table import text_table
 
@@ -24,9 +23,7 @@ BINS = 16  # of the histogram
 def index_stats(index: str | Path, frequent: int = 20) -> dict[str, Any]:
     """Documents, terms, postings, lengths, impacts and sizes of an impact index."""
     folder = Path(index)
-    manifest = foreign_manifest(folder)
-    if manifest.kind != "impact":
-        raise ArtifactError(f"{folder} is a {manifest.kind} index, it has no impacts")
+    impact_manifest(folder)
     with Postings(folder) as postings:
         found = postings.figures(frequent)
     size = folder_bytes(folder)

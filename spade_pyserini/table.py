@@ -28,7 +28,11 @@ def render(
         csv.writer(stream, lineterminator="\n").writerows([header, *rows])
         return stream.getvalue().rstrip("\n")
     if form == "json":
-        objects = [dict(zip(header, map(_number, row), strict=True)) for row in rows]
+        values = [
+            [cell if column in left else _number(cell) for column, cell in enumerate(row)]
+            for row in rows
+        ]
+        objects = [dict(zip(header, row, strict=True)) for row in values]
         return json.dumps(objects, indent=1, ensure_ascii=False)
     return text_table(header, rows, left)
 

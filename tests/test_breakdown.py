@@ -39,6 +39,13 @@ def test_the_command(tmp_path: Path, run: Commands) -> None:
     assert lines[0] == ["topics", "run", "MRR@10", "R@1000", "MAP"]
     assert lines[2] == ["Match", "<=1", "(1)", "run.txt", "0.5000", "1.0000", "0.5000"]
     assert lines[3] == ["Match", "all", "(1)", "run.txt", "1.0000", "1.0000", "1.0000"]
-    assert "1 topics have no relevant document in the corpus" in result.out
+    assert "1 judged topics have no relevant document in" in result.err
+    (tmp_path / "topics.tsv").write_text("1\told cat\n3\tgone\n")
+    fewer = run("breakdown", *flags, "--format", "csv")
+    assert "1 judged topics are not in" in fewer.err
+    assert fewer.out.splitlines()[1].startswith("Match all (1),run.txt,")
+    (tmp_path / "topics.tsv").write_text("77\told cat\n")
+    assert "topics.tsv: no topic has judgements in" in run("breakdown", *flags).err
+    (tmp_path / "topics.tsv").write_text("1\told cat\n")
     (tmp_path / "corpus.jsonl").write_text('{"_id": "z", "text": "x"}\n')
     assert run("breakdown", *flags).code == 1

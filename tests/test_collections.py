@@ -179,6 +179,7 @@ def test_expansions(folder: Path, tmp_path: Path, name: str, content: str) -> No
     [
         ("e.jsonl", '{"id": "d1"}\n', ":1: expected an `id` and a list of texts"),
         ("e.jsonl", '{"id": "d1", "queries": []}\n', "the expansion of 'd1' is empty"),
+        ("e.tsv", "d1\ta\nd2\tb\nd1\tc\n", r"e\.tsv:3: the id 'd1' was used before; put its"),
         ("e.tsv", "zzz\tone\n", "no id in this file is one of the corpus"),
         ("e.txt", "one\n", "1 lines, but the corpus has more documents"),
         ("e.txt", "one\n" * 6, "more lines than the corpus's 5 documents"),

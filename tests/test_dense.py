@@ -175,9 +175,16 @@ def test_what_is_not_ours_or_not_there(tiny_corpus: Path, tmp_path: Path) -> Non
     corpus = open_corpus(str(tiny_corpus))
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "docs.npy").write_bytes(b"precious")
-    with pytest.raises(OutputExistsError, match="not of our making"):
+    with pytest.raises(OutputExistsError, match="holds no embeddings"):
         encode_dense(corpus, "minilm", tmp_path / "theirs", overwrite=True)
     assert (tmp_path / "theirs" / "docs.npy").read_bytes() == b"precious"
+    vectors = tmp_path / "vectors"
+    vectors.mkdir()
+    (vectors / "docs0000.jsonl.gz").write_bytes(b"precious")
+    (tmp_path / "vectors.manifest.json").write_text('{"format": "spade_pyserini.vectors/1"}')
+    with pytest.raises(OutputExistsError, match="holds no embeddings"):
+        encode_dense(corpus, "minilm", vectors, overwrite=True)
+    assert "vectors/1" in (tmp_path / "vectors.manifest.json").read_text()
     with pytest.raises(ArtifactError, match=r"theirs has no theirs.manifest.json beside it"):
         dense_search(tmp_path / "theirs", TOPICS)
     with pytest.raises(NotFoundError, match="'no-such/model' cannot be loaded: ") as found:

@@ -122,7 +122,17 @@ def test_names_of_measures() -> None:
     names = ["MRR@10", "nDCG@10", "MAP", "R@100", "ndcg_cut_10", "recall.100,1000", "recip_rank"]
     found = [measure_name(measure) for measure in parse_measures(names)]
     assert found == ["MRR@10", "nDCG@10", "MAP", "R@100", "nDCG@10", "R@100", "R@1000", "RR"]
-    for bad in ("NDCG10", "__import__('os')", "", "nDCG@", "P@0", "ndcg_cut_0"):
+    for bad in (
+        "NDCG10",
+        "__import__('os')",
+        "",
+        "nDCG@",
+        "P@0",
+        "ndcg_cut_0",
+        "R",
+        "AP(x=1)",
+        "P(rel=0)@5",
+    ):
         with pytest.raises(UsageError, match="is no measure"):
             parse_measures([bad])
 
@@ -168,6 +178,8 @@ def test_the_command_prints_one_table(files: tuple[Path, Path], run: Commands) -
     assert lines[0].split() == ["run", "MRR@10", "nDCG@10", "MAP", "R@100", "R@1000"]
     assert lines[2].split()[:2] == ["run.txt", "0.5000"]
     assert lines[2].split()[1:] == lines[3].split()[1:]
+    each = run("evaluate", "--qrels", qrels, "--run", path, "--per-query", "--format", "json")
+    assert {one["topic"] for one in json.loads(each.out)} == set(read_qrels(qrels))
     twice = run("evaluate", "--qrels", qrels, "--run", path, "-m", "MRR@10", "RR@10")
     assert twice.out.splitlines()[2].split()[1:3] == ["0.5000", "0.5000"]
     assert run("evaluate", "--qrels", qrels, "--run", path, path).code == 2
@@ -244,6 +256,8 @@ def test_tables_for_papers_and_programs() -> None:
     assert r"a \& b & 0.5000$^{\diamond}$ \\" in latex
     assert render(header, rows, "csv") == "run_1,MRR@10\na & b,0.5000◇"
     assert json.loads(render(header, [["x", "0.5"]], "json")) == [{"run_1": "x", "MRR@10": 0.5}]
+    topics = render(["run", "topic", "AP"], [["x", "007", "0.5"]], "json", left=(0, 1))
+    assert json.loads(topics) == [{"run": "x", "topic": "007", "AP": 0.5}]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError, SpadeError
-from spade_pyserini.files import atomic_write, file_name, is_local, location, lock, read_lines
+from spade_pyserini.files import (
+    atomic_write,
+    file_name,
+    is_local,
+    location,
+    lock,
+    read_lines,
+    refuse_existing,
+)
 
 
 def test_lines_are_numbered_and_ends_are_removed(tmp_path: Path) -> None:
@@ -73,6 +81,13 @@ def test_a_name_is_always_one_harmless_path_component(name: str) -> None:
     assert Path(cleaned).name == cleaned
     assert cleaned not in ("", ".", "..")
     assert not cleaned.startswith(".")
+
+
+def test_a_place_below_a_file_is_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputExistsError, match="file is no folder that can be written to"):
+        refuse_existing(tmp_path / "file" / "below" / "x.txt", overwrite=True)
+    refuse_existing(tmp_path / "new" / "below" / "x.txt", overwrite=False)
 
 
 def test_a_lock_that_is_waited_for(tmp_path: Path) -> None:

@@ -98,8 +98,10 @@ def test_what_cannot_be_fused() -> None:
         fuse([FIRST])
     with pytest.raises(UsageError, match="3 weights for 2 runs"):
         fuse([FIRST, SECOND], weights=[1, 2, 3])
-    with pytest.raises(UsageError, match="finite"):
+    with pytest.raises(UsageError, match="numbers up to"):
         fuse([FIRST, SECOND], weights=[1, float("nan")])
+    with pytest.raises(UsageError, match="numbers up to"):
+        fuse([FIRST, SECOND], weights=[1e308, 1e308])
     with pytest.raises(UsageError, match="no fusion is called 'borda'"):
         fuse([FIRST, SECOND], "borda")
     with pytest.raises(NoCommonTopicError, match="no topic is in all runs"):

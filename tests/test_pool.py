@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,9 @@ def test_documents_of_runs_and_judgements(
     qrels = tmp_path / "qrels.txt"
     qrels.write_text("q1 0 d20 1\nq1 0 d21 0\nq2 0 d0 2\n")
     assert names(tiny_corpus, str(run_file)) == ["d2", "d3", "d6", "d7"]
+    packed = tmp_path / "run.txt.gz"
+    packed.write_bytes(gzip.compress(run_file.read_bytes()))
+    assert names(tiny_corpus, str(packed)) == ["d2", "d3", "d6", "d7"]
     assert names(tiny_corpus, f"{run_file}:1") == ["d2", "d6"]
     assert names(tiny_corpus, str(qrels)) == ["d0", "d20"]
     assert names(tiny_corpus, f"{run_file}:1", str(qrels)) == ["d0", "d2", "d6", "d20"]
@@ -56,5 +60,5 @@ def test_pools_that_are_none(tiny_corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         names(tiny_corpus, "nowhere.txt")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\xff")
-    with pytest.raises(InputError, match="neither a run nor judgements"):
+    with pytest.raises(InputError, match="is not UTF-8"):
         names(tiny_corpus, str(tmp_path / "bytes"))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gzip
 import itertools
+import math
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +67,20 @@ def test_a_bad_line_of_a_run_is_named(tmp_path: Path, line: str, message: str) -
     with pytest.raises(InputError, match=message) as error:
         read_run(path)
     assert f"{path}:2:" in str(error.value)
+
+
+def test_a_packed_run(tmp_path: Path) -> None:
+    rankings = [Ranking("1", [Hit("a", 2.0), Hit("b", 1.0)])]
+    write_run(rankings, tmp_path / "run.txt.gz")
+    assert read_run(tmp_path / "run.txt.gz") == rankings
+    assert gzip.decompress((tmp_path / "run.txt.gz").read_bytes()).startswith(b"1 Q0 a 1 2.0")
+
+
+@pytest.mark.parametrize("score", [math.nan, -math.inf, -1e39])
+def test_a_score_that_is_none_is_not_written(tmp_path: Path, score: float) -> None:
+    with pytest.raises(InputError, match="the score of b, .*, is not finite"):
+        write_run([Ranking("1", [Hit("a", 2.0), Hit("b", score)])], tmp_path / "run.txt")
+    assert not list(tmp_path.iterdir())
 
 
 def test_best_passages() -> None:

@@ -41,6 +41,25 @@ def test_all_forms_plain_and_gz(tmp_path: Path, name: str, content: str) -> None
     assert read_topics(tmp_path / f"{name}.gz") == EXPECTED
 
 
+def test_a_title_with_signs(tmp_path: Path) -> None:
+    text = "<top>\n<num> 7\n<title> sort if a < b\nthen <desc> whatever\n</top>\n"
+    (tmp_path / "t.trec").write_text(text)
+    assert read_topics(tmp_path / "t.trec") == [Topic("7", "sort if a < b then")]
+
+
+def test_judged_topics_without_a_query(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "beir" / "qrels").mkdir(parents=True)
+    (tmp_path / "beir" / "corpus.jsonl").write_text('{"_id": "d", "text": "a"}\n')
+    (tmp_path / "beir" / "queries.jsonl").write_text('{"_id": "1", "text": "a"}\n')
+    head = "query-id\tcorpus-id\tscore\n"
+    (tmp_path / "beir" / "qrels" / "some.tsv").write_text(f"{head}1\td\t1\n77\td\t1\n")
+    (tmp_path / "beir" / "qrels" / "none.tsv").write_text(f"{head}77\td\t1\n")
+    assert read_topics(tmp_path / "beir" / "some") == [Topic("1", "a")]
+    assert "1 of 2 judged topics have no query" in caplog.text
+    with pytest.raises(InputError, match=r"queries\.jsonl: no topic has judgements in"):
+        read_topics(tmp_path / "beir" / "none")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -9,16 +9,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from spade_pyserini.corpora.catalogue import Corpus
-from spade_pyserini.corpora.checks import Located, OnError, strict
+from spade_pyserini.corpora.checks import IdSet, Located, OnError, strict
 from spade_pyserini.errors import InputError
 from spade_pyserini.files import read_json_object, read_lines
 
+logger = logging.getLogger(__name__)
 QUERIES = ("predicted_queries", "queries", "expansions", "text")
 
 
@@ -54,7 +56,7 @@ def zip_expansions(
         yield from _by_place(documents, lines, path)
         return
     ahead: dict[str, str] = {}
-    used = False
+    used = 0
     for located in documents:
         docid = located.document.docid
         while docid not in ahead:
@@ -62,10 +64,12 @@ def zip_expansions(
             if line is None:
                 break
             ahead[line[0]] = line[1]
-        used = used or docid in ahead
+        used += docid in ahead
         yield located, ahead.pop(docid, "")
     if not used:
         raise InputError("no id in this file is one of the corpus", path)
+    if unused := len(ahead) + sum(1 for _ in lines):
+        logger.warning("%s: %d texts are for ids that the corpus has not", path, unused)
 
 
 def _by_place(
@@ -83,17 +87,23 @@ def _by_place(
 
 def _read(path: Path, per_document: int | None) -> Iterator[tuple[str, str]]:
     """(id, text); the id of a ``.txt`` is the line's number."""
-    plain = path.name.removesuffix(".gz")
+    plain, seen = path.name.removesuffix(".gz"), IdSet()
     for number, line in read_lines(path):
         if plain.endswith(".txt"):
             yield str(number), line.strip()
-        elif plain.endswith((".jsonl", ".json")):
-            yield _from_json(line, path, number, per_document)
+            continue
+        if plain.endswith((".jsonl", ".json")):
+            docid, text = _from_json(line, path, number, per_document)
         else:
             docid, tab, text = line.partition("\t")
             if not tab or not docid:
                 raise InputError("expected `docid <tab> text`", path, number)
-            yield _not_empty(docid, text, path, number)
+        if not text.strip():
+            raise InputError(f"the expansion of {docid!r} is empty", path, number)
+        if not seen.add(docid):
+            message = f"the id {docid!r} was used before; put its texts on one line"
+            raise InputError(message, path, number)
+        yield docid, text.strip()
 
 
 def _from_json(line: str, path: Path, number: int, per_document: int | None) -> tuple[str, str]:
@@ -104,10 +114,4 @@ def _from_json(line: str, path: Path, number: int, per_document: int | None) -> 
     if docid is None or not isinstance(texts, list) or not all(isinstance(x, str) for x in texts):
         message = f"expected an `id` and a list of texts in `{QUERIES[0]}`"
         raise InputError(message, path, number)
-    return _not_empty(str(docid), " ".join(texts[:per_document]), path, number)
-
-
-def _not_empty(docid: str, text: str, path: Path, number: int) -> tuple[str, str]:
-    if not text.strip():
-        raise InputError(f"the expansion of {docid!r} is empty", path, number)
-    return docid, text.strip()
+    return str(docid), " ".join(texts[:per_document])

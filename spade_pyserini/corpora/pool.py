@@ -13,7 +13,7 @@ from pathlib import Path
 
 from spade_pyserini.corpora.catalogue import Corpus
 from spade_pyserini.corpora.checks import Located, OnError
-from spade_pyserini.errors import InputError
+from spade_pyserini.files import read_lines
 
 
 def pooled(corpus: Corpus, sources: list[str]) -> Corpus:
@@ -43,11 +43,8 @@ def _named(source: str) -> Iterator[str]:
 
 
 def _is_run(path: Path) -> bool:
-    try:
-        with path.open(encoding="utf-8") as stream:
-            return len(stream.readline().split()) == 6
-    except UnicodeDecodeError:
-        raise InputError("neither a run nor judgements", path) from None
+    first = next((line for _, line in read_lines(path)), "")
+    return len(first.split()) == 6
 
 
 def _chosen(

@@ -1,8 +1,13 @@
 """Scoring runs against relevance judgements."""
 
-from spade_pyserini.evaluate.comparison import Comparison, compare_runs, read_runs
-from spade_pyserini.evaluate.measures import DEFAULT_MEASURES, evaluate_run, parse_measures
-from spade_pyserini.evaluate.qrels import read_qrels, relevance_level
+from typing import TYPE_CHECKING
+
+from spade_pyserini.lazy import lazy
+
+if TYPE_CHECKING:
+    from spade_pyserini.evaluate.comparison import Comparison, compare_runs, read_runs
+    from spade_pyserini.evaluate.measures import DEFAULT_MEASURES, evaluate_run, parse_measures
+    from spade_pyserini.evaluate.qrels import read_qrels, relevance_level
 
 __all__ = [
     "DEFAULT_MEASURES",
@@ -14,3 +19,11 @@ __all__ = [
     "read_runs",
     "relevance_level",
 ]
+__getattr__ = lazy(
+    __name__,
+    {
+        "comparison": ["Comparison", "compare_runs", "read_runs"],
+        "measures": ["DEFAULT_MEASURES", "evaluate_run", "parse_measures"],
+        "qrels": ["read_qrels", "relevance_level"],
+    },
+)

@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> None:
     runs = read_runs(options.run, qrels)
     found = compare_runs(qrels, runs, measures, baseline=baseline, level=level)
     if options.per_query:
-        print(render(*found.per_query(), options.format))
+        print(render(*found.per_query(), options.format, left=(0, 1)))
     else:
         print(render(found.header(), found.rows(), options.format))
     if options.format == "text":

@@ -28,9 +28,10 @@ def parse_measures(names: list[str]) -> list[Measure]:
         for parse in (ir_measures.parse_trec_measure, _parse_one):
             try:
                 measures = parse(name)
-            except (ValueError, NameError, KeyError, SyntaxError, TypeError):
+                right = measures and all(map(_is_right, measures))
+            except (ValueError, NameError, KeyError, SyntaxError, TypeError, AssertionError):
                 continue
-            if measures and all(measure.params.get("cutoff", 1) > 0 for measure in measures):
+            if right:
                 found.extend(measures)
                 break
         else:
@@ -43,6 +44,13 @@ def parse_measures(names: list[str]) -> list[Measure]:
 
 def _parse_one(name: str) -> list[Measure]:
     return [ir_measures.parse_measure(name)]
+
+
+def _is_right(measure: Measure) -> bool:
+    """Whether it has all its parameters, and numbers where they belong."""
+    measure.validate_params()  # type: ignore[no-untyped-call]
+    numbers = [measure.params.get(name, 1) for name in ("cutoff", "rel")]
+    return bool(str(measure)) and all(isinstance(one, int) and one > 0 for one in numbers)
 
 
 def measure_name(measure: Measure) -> str:
@@ -93,6 +101,13 @@ def evaluate_queries(
     try:
         for metric in ir_measures.iter_calc(wanted, qrels, scored):
             values[metric.measure][metric.query_id] = metric.value
-    except (ValueError, RuntimeError) as error:
+    except (ValueError, RuntimeError, ArithmeticError, LookupError, TypeError) as error:
         raise UsageError(f"a measure cannot be computed here ({error})") from None
+    for measure in wanted:  # counts of what was judged do not ask what was found
+        level = measure.params.get("rel", 1)
+        if measure.NAME == "NumQ":
+            values[measure] = dict.fromkeys(qrels, 1.0)
+        elif measure.NAME == "NumRel":
+            counts = {qid: sum(x >= level for x in qrels[qid].values()) for qid in qrels}
+            values[measure] = {qid: float(count) for qid, count in counts.items()}
     return values

@@ -15,6 +15,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, pr
 
 from spade_pyserini.errors import InputError
 from spade_pyserini.files import atomic_write, refuse_existing
+from spade_pyserini.index.manifest import impact_manifest
 from spade_pyserini.index.postings import Postings
 
 PACKAGE = "io.osirrc.ciff"
@@ -45,6 +46,7 @@ def write_ciff(
     """Write the impact index ``index`` to ``path``, atomically; returns the number of terms."""
     path = Path(path)
     refuse_existing(path, overwrite)
+    impact_manifest(Path(index))
     with Postings(index) as postings, atomic_write(path) as stream:
         figures, docids = postings.figures(0), postings.documents()
         lengths = [0] * len(docids)

@@ -18,7 +18,7 @@ from spade_pyserini.errors import (
     UsageError,
 )
 from spade_pyserini.export.known import known_vectors
-from spade_pyserini.index.manifest import index_tokenizer
+from spade_pyserini.index.manifest import impact_manifest, index_tokenizer
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.records import Hit, ImpactVector
 from spade_pyserini.wordpiece import WordPieces
@@ -46,6 +46,7 @@ def write_milvus(
     if not NAME.fullmatch(collection):
         message = f"Milvus has no collection {collection!r}: letters, digits and _, no digit first"
         raise UsageError(f"{message}; choose another --collection")
+    impact_manifest(Path(index))
     wordpieces = index_tokenizer(Path(index), tokenizer)
     with Postings(index) as postings:
         docids = postings.documents()

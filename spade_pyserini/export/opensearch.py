@@ -20,6 +20,7 @@ from typing import Any
 
 from spade_pyserini.errors import UsageError
 from spade_pyserini.files import atomic_write, beside, refuse_existing, remove, write_json
+from spade_pyserini.index.manifest import impact_manifest
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.records import ImpactVector
 from spade_pyserini.wordpiece import WordPieces
@@ -42,6 +43,7 @@ def write_bulk(
     """
     if kind not in KINDS:
         raise UsageError(f"the field is {' or '.join(KINDS)}, not {kind}")
+    impact_manifest(Path(index))
     base = Path(output)
     old = [beside(base, name) for name in (MAPPING, QUERY)]
     old += sorted(base.parent.glob(f"{glob.escape(base.name)}.bulk-*.ndjson"))

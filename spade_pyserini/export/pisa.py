@@ -15,7 +15,7 @@ from spade_pyserini.errors import NotFoundError, UsageError
 from spade_pyserini.export.known import known_vectors
 from spade_pyserini.files import beside, lock, remove
 from spade_pyserini.index.build import check_ours
-from spade_pyserini.index.manifest import index_tokenizer, tokenizer_path
+from spade_pyserini.index.manifest import impact_manifest, index_tokenizer, tokenizer_path
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.records import Hit, Ranking, Topic
 from spade_pyserini.wordpiece import WordPieces
@@ -40,6 +40,7 @@ def write_pisa(
         raise UsageError(f"{folder} is the Lucene index itself; choose another --output")
     if folder.exists():
         check_ours(folder, PISA_FILE, overwrite)
+    impact_manifest(source)
     pisa, wordpieces = pyterrier_pisa(), index_tokenizer(source, tokenizer)
     unfinished = beside(folder, "building")
     with lock(folder):

@@ -26,7 +26,7 @@ FIELD = "contents"
 # What Lucene says of an index of another version: its format, or a codec that is not there.
 OTHER_VERSION = re.compile(r"IndexFormatToo|Could not load codec|SPI class of type")
 CURE = "build it again with --overwrite"
-BEFORE = "before"  # beside an index: as it was, until a change of it is whole
+BEFORE = "before-the-change"  # beside an index: as it was, until a change of it is whole
 
 
 class LuceneCounts(NamedTuple):
@@ -109,6 +109,14 @@ def tokenizer_path(folder: Path) -> Path:
 def was_interrupted(folder: Path) -> bool:
     """Whether a change was killed between moving the old index away and the new one in."""
     return beside(folder, BEFORE).is_dir() and not folder.exists()
+
+
+def impact_manifest(folder: Path) -> IndexManifest:
+    """The manifest of an index, ours or another tool's, that has impacts."""
+    manifest = foreign_manifest(folder)
+    if manifest.kind != "impact":
+        raise ArtifactError(f"{folder} is a {manifest.kind} index, it has no impacts")
+    return manifest
 
 
 def foreign_manifest(folder: Path) -> IndexManifest:

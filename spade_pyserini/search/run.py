@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import math
+import gzip
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import IO, cast
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from spade_pyserini.files import atomic_write, read_lines, refuse_existing
 from spade_pyserini.records import Hit, Ranking, Topic
 from spade_pyserini.search.searcher import MOST_HITS, Bm25Searcher, ImpactSearcher
 
+LARGEST = float(np.finfo(np.float32).max)  # trec_eval has 32 bits
 STEP = np.float32(2e-6)  # the least that shows in the six digits of a run
 
 
@@ -79,16 +82,32 @@ def strictly_falling(scores: Iterable[float]) -> Iterator[float]:
 def write_run(
     rankings: Iterable[Ranking], path: str | Path, tag: str = "SpaDE", overwrite: bool = False
 ) -> int:
-    """Write a TREC run, atomically; returns the number of topics without any hit."""
-    refuse_existing(Path(path), overwrite)
+    """Write a TREC run, atomically; returns the number of topics without any hit.
+
+    It is packed where its name ends in ``.gz``.
+    """
+    path = Path(path)
+    refuse_existing(path, overwrite)
     without = 0
-    with atomic_write(Path(path)) as stream:
+    with atomic_write(path) as plain, _packed(plain, path) as stream:
         for qid, hits in rankings:
             without += not hits
+            for hit in hits:
+                if not abs(hit.score) <= LARGEST:
+                    message = f"topic {qid}: the score of {hit.docid}, {hit.score}, is not finite"
+                    raise InputError(f"{message}, or too large for trec_eval", path)
             falling = strictly_falling(hit.score for hit in hits)
             for rank, (hit, score) in enumerate(zip(hits, falling, strict=True), start=1):
                 stream.write(f"{qid} Q0 {hit.docid} {rank} {score:.6f} {tag}\n".encode())
     return without
+
+
+def _packed(stream: IO[bytes], path: Path) -> AbstractContextManager[IO[bytes]]:
+    """The same stream, or one that packs what is written, where the name says ``.gz``."""
+    if path.suffix != ".gz":
+        return nullcontext(stream)
+    packed = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)
+    return cast("AbstractContextManager[IO[bytes]]", packed)
 
 
 def read_run(path: str | Path) -> list[Ranking]:
@@ -110,8 +129,8 @@ def read_run(path: str | Path) -> list[Ranking]:
             value = float(score)
         except ValueError:
             raise InputError(f"the score {score!r} is not a number", path, number) from None
-        if not math.isfinite(value):
-            raise InputError(f"the score {score!r} is not finite", path, number)
+        if not abs(value) <= LARGEST:
+            raise InputError(f"the score {score!r} is not finite, or too large", path, number)
         hits = scored.setdefault(qid, {})
         if docid in hits:
             raise InputError(f"topic {qid} has the document {docid} twice", path, number)

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,8 @@ from spade_pyserini.corpora.splits import resolve_split, split_names
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.files import is_unicode, read_json_file, read_json_object, read_lines
 from spade_pyserini.records import Topic
+
+logger = logging.getLogger(__name__)
 
 
 def read_topics(name: str | Path) -> list[Topic]:
@@ -41,7 +44,12 @@ def read_topics(name: str | Path) -> list[Topic]:
 
     topics = _read_files(list(split.queries))
     judged = read_qrels(name)
-    return [topic for topic in topics.values() if topic.qid in judged]
+    found = [topic for topic in topics.values() if topic.qid in judged]
+    if not found:
+        raise InputError(f"no topic has judgements in {name}", split.queries[0])
+    if missing := len(judged) - len(found):
+        logger.warning("%s: %d of %d judged topics have no query", name, missing, len(judged))
+    return found
 
 
 def _read_files(files: list[Path]) -> dict[str, Topic]:
@@ -129,7 +137,7 @@ def _read_trec(path: Path) -> Iterator[tuple[int, Topic]]:
         if not top[2]:
             raise InputError("this <top> has no </top>", path, line)
         qid = re.search(r"<num>\s*(?:Number:)?\s*([^\s<]+)", top[1])
-        title = re.search(r"<title>\s*(?:Topic:)?([^<]*)", top[1])
+        title = re.search(r"<title>\s*(?:Topic:)?(.*?)(?=</?[A-Za-z]|\Z)", top[1], re.DOTALL)
         if not qid or not title:
             raise InputError("a topic needs <num> and <title>", path, line)
         yield line, Topic(qid[1], " ".join(title[1].split()))

@@ -1,11 +1,16 @@
 """Training SpaDE: warm-up, co-training and learned pruning, by recipe."""
 
-from spade_pyserini.train.head import fit_head
-from spade_pyserini.train.loop import train
-from spade_pyserini.train.mine import mine_negatives
-from spade_pyserini.train.query_head import fit_query_head
-from spade_pyserini.train.recipe import Recipe, load_recipe
-from spade_pyserini.train.request_weights import fit_request_weights
+from typing import TYPE_CHECKING
+
+from spade_pyserini.lazy import lazy
+
+if TYPE_CHECKING:
+    from spade_pyserini.train.head import fit_head
+    from spade_pyserini.train.loop import train
+    from spade_pyserini.train.mine import mine_negatives
+    from spade_pyserini.train.query_head import fit_query_head
+    from spade_pyserini.train.recipe import Recipe, load_recipe
+    from spade_pyserini.train.request_weights import fit_request_weights
 
 __all__ = [
     "Recipe",
@@ -16,3 +21,14 @@ __all__ = [
     "mine_negatives",
     "train",
 ]
+__getattr__ = lazy(
+    __name__,
+    {
+        "head": ["fit_head"],
+        "loop": ["train"],
+        "mine": ["mine_negatives"],
+        "query_head": ["fit_query_head"],
+        "recipe": ["Recipe", "load_recipe"],
+        "request_weights": ["fit_request_weights"],
+    },
+)
