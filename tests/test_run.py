@@ -78,7 +78,7 @@ def test_a_packed_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("score", [math.nan, -math.inf, -1e39])
 def test_a_score_that_is_none_is_not_written(tmp_path: Path, score: float) -> None:
-    with pytest.raises(InputError, match="the score of b, .*, is not finite"):
+    with pytest.raises(InputError, match=r"the score of b, .*, is not finite"):
         write_run([Ranking("1", [Hit("a", 2.0), Hit("b", score)])], tmp_path / "run.txt")
     assert not list(tmp_path.iterdir())
 
