@@ -9,6 +9,7 @@ from pathlib import Path
 
 import ir_measures
 import pytest
+from ir_measures import NumQ, NumRel
 from scipy.stats import t as student
 
 from spade_pyserini import (
@@ -202,6 +203,12 @@ def test_a_higher_relevance_level_is_trec_evals(files: tuple[Path, Path], run: C
     for name, column in zip(names, ("RR", "nDCG@10", "MAP", "R@100"), strict=True):
         assert f"{found[column]:.4f}" == f"{expected[name]:.4f}", name
     assert found["MAP"] != 0.5
+
+
+def test_what_was_judged_is_counted_whatever_was_found() -> None:
+    qrels = {"1": {"a": 1, "b": 2, "c": 0}, "2": {"a": 1}}
+    found = evaluate_run(qrels, [Ranking("1", [Hit("a", 1.0)])], [NumQ, NumRel])
+    assert list(found.values()) == [2, 3]
 
 
 def test_the_paired_t_test_is_the_textbooks() -> None:

@@ -360,7 +360,10 @@ def test_what_stood_beside_an_index_is_not_taken_for_it(
 ) -> None:
     index = copy_artifact(tiny_index, tmp_path)
     (tmp_path / f"{index.name}.{BEFORE}").mkdir()
+    backup = tmp_path / f"{index.name}.before"  # a name that people choose
+    backup.mkdir()
     build_impact_index(tiny_vectors, index)
+    assert backup.is_dir()
     assert not list(tmp_path.glob(f"*.{BEFORE}"))
 
 
