@@ -127,8 +127,8 @@ def spade_role(options: argparse.Namespace) -> dict[str, float]:
 
     from spade_pyserini import SpadeModel
     from spade_pyserini.encode.shard import BATCH_TOKENS, ShardEncoder
+    from spade_pyserini.formats.vectors import VectorSettings
     from spade_pyserini.records import Document
-    from spade_pyserini.vectors import VectorSettings
 
     torch.set_num_threads(options.threads)
     model = SpadeModel.from_pretrained(options.model)
@@ -171,9 +171,9 @@ def sparse_encoder_role(options: argparse.Namespace) -> dict[str, float]:
 def pyserini_role(options: argparse.Namespace) -> dict[str, float]:
     import torch
 
-    from spade_pyserini import java
+    from spade_pyserini.lucene import jvm
 
-    java.start()  # before pyserini does it in its own way
+    jvm.start()  # before pyserini does it in its own way
     from pyserini.encode import SpladeDocumentEncoder
 
     torch.set_num_threads(options.threads)
@@ -214,8 +214,8 @@ def measure(
 
 def gflop(some: list[str], max_length: int, layers: int, terms: int, heads: int) -> float:
     """MiniLM's matrix products: 384 wide, 1,536 inside, and attention."""
-    from spade_pyserini.models.find import model_folder
-    from spade_pyserini.wordpiece import WordPieces
+    from spade_pyserini.models.hub import model_folder
+    from spade_pyserini.models.wordpieces import WordPieces
 
     wordpieces = WordPieces.load(model_folder("spade-mini"))
     total = 0.0
@@ -232,7 +232,7 @@ def write_peer(folder: str, options: argparse.Namespace) -> None:
     from sentence_transformers.sparse_encoder.modules import MLMTransformer, SpladePooling
     from transformers import AutoTokenizer, BertForMaskedLM, BertModel
 
-    from spade_pyserini.minilm import minilm_folder
+    from spade_pyserini.models.minilm import minilm_folder
 
     body = BertModel.from_pretrained(minilm_folder())
     model = BertForMaskedLM(body.config)

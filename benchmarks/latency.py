@@ -99,7 +99,7 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
     (hits,) = options.hits
     search(FIRST, hits)
     first = time.time() - options.started
-    from spade_pyserini.topics import read_topics
+    from spade_pyserini.corpora.topics import read_topics
 
     texts = [topic.text for topic in read_topics(options.topics)]
     for text in texts:
@@ -133,9 +133,9 @@ def pyserini(index: str) -> Callable[[str, int], Any]:
 
 
 def bm25(index: str) -> Callable[[str, int], Any]:
-    from spade_pyserini import java
+    from spade_pyserini.lucene import jvm
 
-    java.start()
+    jvm.start()
     from pyserini.search.lucene import LuceneSearcher
 
     searcher = LuceneSearcher(index)

@@ -32,10 +32,10 @@ from torch import Tensor, nn
 
 from spade_pyserini import SpadeModel, open_corpus
 from spade_pyserini.models.backbone import load_backbone
+from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Document
 from spade_pyserini.train.recipe import DevCollection
 from spade_pyserini.train.validate import DevSet, validate
-from spade_pyserini.wordpiece import WordPieces
 
 TEXTS, LENGTH = 24, 86
 ROUNDS = 3

@@ -45,7 +45,7 @@ def write_vectors(source: Path, folder: Path, documents: int) -> int:
 
 
 def read_real(source: Path) -> None:
-    from spade_pyserini.vectors import read_vectors
+    from spade_pyserini.formats.vectors import read_vectors
 
     real.extend(list(vector.impacts.items()) for vector in read_vectors(source) if vector.impacts)
 

@@ -13,13 +13,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spade_pyserini.lazy import lazy
+from spade_pyserini._lazy import lazy
 
 if TYPE_CHECKING:
     from spade_pyserini.corpora import open_corpus
+    from spade_pyserini.corpora.qrels import read_qrels
+    from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.encode import encode_corpus
     from spade_pyserini.errors import SpadeError
-    from spade_pyserini.evaluate import evaluate_run, read_qrels
+    from spade_pyserini.evaluate import evaluate_run
+    from spade_pyserini.formats.vectors import read_vectors
     from spade_pyserini.index import build_bm25_index, build_impact_index
     from spade_pyserini.models import SpadeConfig, SpadeModel
     from spade_pyserini.records import Document, Hit, ImpactVector, Ranking, Topic
@@ -30,8 +33,7 @@ if TYPE_CHECKING:
         search_topics,
         write_run,
     )
-    from spade_pyserini.topics import read_topics, write_wordpiece_topics
-    from spade_pyserini.vectors import read_vectors
+    from spade_pyserini.search.wordpiece_topics import write_wordpiece_topics
 
 __version__ = "0.1.0"
 
@@ -39,11 +41,13 @@ _HOMES = {
     "corpora": ["open_corpus"],
     "models": ["SpadeConfig", "SpadeModel"],
     "encode": ["encode_corpus"],
-    "vectors": ["read_vectors"],
+    "formats.vectors": ["read_vectors"],
     "index": ["build_bm25_index", "build_impact_index"],
-    "topics": ["read_topics", "write_wordpiece_topics"],
+    "corpora.topics": ["read_topics"],
+    "search.wordpiece_topics": ["write_wordpiece_topics"],
     "search": ["Bm25Searcher", "ImpactSearcher", "read_run", "search_topics", "write_run"],
-    "evaluate": ["evaluate_run", "read_qrels"],
+    "evaluate": ["evaluate_run"],
+    "corpora.qrels": ["read_qrels"],
     "records": ["Document", "Hit", "ImpactVector", "Ranking", "Topic"],
     "errors": ["SpadeError"],
 }

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 import pytest
 
-from spade_pyserini import cli
-
 
 class Result(NamedTuple):
     code: int
@@ -40,7 +38,7 @@ class Commands:
         self.capfd.readouterr()
         self.caplog.clear()
         with pytest.raises(SystemExit) as stop:
-            cli.run(module.main)
+            command.run(module.main)
         out, err = self.capfd.readouterr()
         code = stop.value.code
         assert isinstance(code, int)

@@ -9,12 +9,12 @@
     segmented(open_corpus("msmarco-doc"), Segmentation(250, 125))
 """
 
-from spade_pyserini.corpora.catalogue import Corpus, open_corpus
-from spade_pyserini.corpora.collections import catalogue
+from spade_pyserini.corpora.catalogue import catalogue
+from spade_pyserini.corpora.corpus import Corpus, open_corpus
 from spade_pyserini.corpora.expansions import expanded
 from spade_pyserini.corpora.pool import pooled
-from spade_pyserini.corpora.prepare import prepared
 from spade_pyserini.corpora.segment import Segmentation, segmented
+from spade_pyserini.corpora.transforms import prepared
 
 __all__ = [
     "Corpus",

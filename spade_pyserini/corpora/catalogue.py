@@ -1,92 +1,96 @@
-"""From the name or path that a user gives to a stream of documents."""
+"""The catalogue: collections by the names that people know, and where they are on this machine.
+
+A collection's own folder is looked for in the data directory, in BEIR's form or MS MARCO's:
+``--data-dir DIR``, or the variable ``SPADE_DATA_DIR``. What is not there comes from ir_datasets,
+which downloads it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+import difflib
+import os
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from spade_pyserini.corpora import datasets_hf, datasets_ir, formats, pydoc
-from spade_pyserini.corpora.checks import Located, OnError, check_documents, locate, strict
-from spade_pyserini.corpora.collections import catalogue, find_collection, nearest
-from spade_pyserini.errors import NotFoundError
-from spade_pyserini.files import file_name, location
-from spade_pyserini.records import Document
+from spade_pyserini.corpora.readers import MAIN_FILES
 
-
-def unknown() -> None:
-    """The number of documents that cannot be told before they are read."""
+CATALOGUE = Path(__file__).with_name("catalogue.toml")
+VARIABLE = "SPADE_DATA_DIR"
+PYSERINI_BEIR = "beir-v1.0.0-"
 
 
 @dataclass(frozen=True)
-class Corpus:
-    """A named stream of documents that can be read again and again, in any process.
-
-    Iterating checks ids as it goes: each is one printable word, and none comes twice. ``count``
-    tells about how many documents there are, if that can be told.
-    """
+class Collection:
+    """Documents with topics and judgements. See ``catalogue.toml`` for the fields."""
 
     name: str
-    source: str
-    read: Callable[[OnError], Iterator[Located]]
-    count: Callable[[], int | None] = unknown
+    title: str
+    documents: int
+    licence: str
+    splits: dict[str, list[str]]
+    ids: tuple[str, ...] = ()
+    dataset: str | None = None
 
-    def __iter__(self) -> Iterator[Document]:
-        return self.documents(strict)
+    @property
+    def names(self) -> list[str]:
+        """All names of the documents, ours first."""
+        others = [self.dataset] if self.dataset else []
+        if self.dataset and self.dataset.startswith("beir/"):
+            others.append(f"{PYSERINI_BEIR}{self.name}")
+        return [self.name, *self.ids, *others]
 
-    def documents(self, on_error: OnError) -> Iterator[Document]:
-        """The good ones; ``on_error`` hears of the others."""
-        return check_documents(self.read(on_error), on_error)
+    def split_names(self, split: str) -> list[str]:
+        """All names of the topics and judgements of a split: ``scifact/test`` is ours."""
+        names = [f"{name}/{split}" for name in self.names]
+        names += [f"{name}-{split}" for name in self.names if "/" not in name]
+        return names + self.splits[split]
 
-
-def open_corpus(corpus: str, path: str | Path | None = None) -> Corpus:
-    """Open a corpus by its name, or a folder or file of the user's.
-
-    Names are those of the catalogue, ir_datasets' ids, and ``hf:`` with a Hugging Face dataset.
-    With ``path`` the documents come from there and ``corpus`` is only the name.
-    """
-    if path is not None:
-        return _local(file_name(corpus), location(path))
-    if corpus.startswith(datasets_hf.PREFIX) and "://" not in corpus:
-        plain = corpus.removeprefix(datasets_hf.PREFIX).strip("/").replace("/", "-")
-        name = file_name(plain.replace(":", "-"))
-        return Corpus(name, corpus, partial(datasets_hf.documents, corpus))
-    if found := find_collection(corpus):
-        if found.name == "pydoc":
-            return _stream(found.name, corpus, pydoc.documents)
-        if folder := found.folder():
-            return _local(found.name, folder)
-        dataset = found.dataset or found.name
-        return _of_ir_datasets(found.name, dataset)
-    if "://" in corpus or Path(corpus).exists():
-        place = location(corpus)
-        stem = place.resolve().name
-        for suffix in (".gz", ".jsonl", ".json", ".tsv"):
-            stem = stem.removesuffix(suffix)
-        return _local(file_name(stem), place)
-    if datasets_ir.is_known(corpus):
-        return _of_ir_datasets(corpus.replace("/", "-"), corpus)
-    names = (name for one in catalogue().values() for name in one.names)
-    raise NotFoundError(f"no corpus, folder or file is called {corpus!r}; {nearest(corpus, names)}")
+    def folder(self) -> Path | None:
+        """The collection's folder in the data directory, if it is there."""
+        base = data_dir()
+        places = [base / name.replace("/", "-") for name in self.names] if base else []
+        return next((place for place in places if is_collection(place)), None)
 
 
-def _stream(name: str, source: str, read: Callable[[], Iterator[Document]]) -> Corpus:
-    return Corpus(file_name(name), source, partial(_read_stream, read, source))
+def data_dir() -> Path | None:
+    """Where local copies live."""
+    return Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None
 
 
-def _of_ir_datasets(name: str, dataset: str) -> Corpus:
-    corpus = _stream(name, dataset, partial(datasets_ir.documents, dataset))
-    return replace(corpus, count=partial(datasets_ir.count, dataset))
+def is_collection(folder: Path) -> bool:
+    """Whether the documents of a collection are in this folder."""
+    return any((folder / name).is_file() for name in MAIN_FILES)
 
 
-def _read_stream(
-    read: Callable[[], Iterator[Document]], source: str, _: OnError
-) -> Iterator[Located]:
-    return locate(read(), source)
+@cache
+def catalogue() -> dict[str, Collection]:
+    """All collections by our name."""
+    entries = tomllib.loads(CATALOGUE.read_text(encoding="utf-8"))
+    for entry in entries.values():
+        entry["ids"] = tuple(entry.get("ids", ()))
+    return {name: Collection(name=name, **entry) for name, entry in entries.items()}
 
 
-def _local(name: str, path: Path) -> Corpus:
-    files = formats.corpus_files(path)
-    read, count = partial(formats.read_files, files), partial(formats.count_lines, files)
-    return Corpus(name, str(path), read, count)
+def find_collection(name: str) -> Collection | None:
+    """A collection by any of its names."""
+    found = (one for one in catalogue().values() if name in one.names)
+    return next(found, None)
+
+
+def find_split(name: str) -> tuple[Collection, str] | None:
+    """A collection and the split of it that has this name."""
+    for collection in catalogue().values():
+        for split in collection.splits:
+            if name in collection.split_names(split):
+                return collection, split
+    return None
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """For error messages: names like this one, or where to see them all."""
+    close = difflib.get_close_matches(name, list(known), 3, 0.5)
+    listed = "`python -m spade_pyserini.corpora` lists all names"
+    return f"did you mean {' or '.join(close)}? {listed}" if close else listed

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spade_pyserini.errors import InputError, SpadeError
-from spade_pyserini.files import is_unicode
+from spade_pyserini.formats.files import is_unicode
 from spade_pyserini.records import Document
 
 LONGEST_ID = 1000  # Lucene drops documents with much longer ones

@@ -15,10 +15,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from spade_pyserini.corpora.catalogue import Corpus
 from spade_pyserini.corpora.checks import IdSet, Located, OnError, strict
+from spade_pyserini.corpora.corpus import Corpus
 from spade_pyserini.errors import InputError
-from spade_pyserini.files import read_json_object, read_lines
+from spade_pyserini.formats.files import read_json_object, read_lines
 
 logger = logging.getLogger(__name__)
 QUERIES = ("predicted_queries", "queries", "expansions", "text")

@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from spade_pyserini.corpora.catalogue import Corpus
 from spade_pyserini.corpora.checks import Located, OnError
-from spade_pyserini.files import read_lines
+from spade_pyserini.corpora.corpus import Corpus
+from spade_pyserini.formats.files import read_lines
 
 
 def pooled(corpus: Corpus, sources: list[str]) -> Corpus:
@@ -27,8 +27,8 @@ def pooled(corpus: Corpus, sources: list[str]) -> Corpus:
 
 
 def _named(source: str) -> Iterator[str]:
-    from spade_pyserini.evaluate.qrels import read_qrels
-    from spade_pyserini.search.run import read_run
+    from spade_pyserini.corpora.qrels import read_qrels
+    from spade_pyserini.formats.runs import read_run
 
     path, _, depth = source.rpartition(":")
     if path and depth.isdecimal():

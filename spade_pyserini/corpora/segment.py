@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from spade_pyserini.corpora.catalogue import Corpus, unknown
 from spade_pyserini.corpora.checks import Located, OnError
+from spade_pyserini.corpora.corpus import Corpus, unknown
 from spade_pyserini.errors import InputError, UsageError
 
 DELIMITER = "#"

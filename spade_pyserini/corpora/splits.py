@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from spade_pyserini.corpora import datasets_ir, pydoc
-from spade_pyserini.corpora.collections import catalogue, find_split, is_collection
+from spade_pyserini.corpora import irdatasets, pydoc
+from spade_pyserini.corpora.catalogue import catalogue, find_split, is_collection
 from spade_pyserini.errors import NotFoundError
 
 PASSAGE_LEVEL = 2  # TREC DL's passages: grade 1 is "related", and not relevant for binary measures
@@ -49,7 +49,7 @@ def resolve_split(name: str | Path) -> Split | None:
     if is_collection(folder) and (folder / "qrels").is_dir():
         plain = f"{folder.resolve().name}-{Path(text).name}"
         return _folder(folder, Path(text).name, plain, _level(plain, Path(text).name))
-    if datasets_ir.is_known(text):
+    if irdatasets.is_known(text):
         return Split(text.replace("/", "-"), dataset=text, relevance_level=_level(text, text))
     return None
 

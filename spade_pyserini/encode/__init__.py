@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from spade_pyserini.lazy import lazy
+from spade_pyserini._lazy import lazy
 
 if TYPE_CHECKING:
     from spade_pyserini.encode.corpus import encode_corpus

@@ -17,25 +17,25 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from spade_pyserini.components import record, remove_components
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import OnError, Tolerance
-from spade_pyserini.encode.counts import check_counts, copy_counts, counts_of, read_corpus
+from spade_pyserini.encode.counts_file import check_counts, copy_counts, counts_of, read_corpus
 from spade_pyserini.encode.ledger import Ledger
-from spade_pyserini.encode.output import (
+from spade_pyserini.encode.part import WHOLE, Part, agreed, check_numbers
+from spade_pyserini.encode.resume import (
     found_manifest,
     refuse_other_documents,
     refuse_other_settings,
     start,
 )
-from spade_pyserini.encode.part import WHOLE, Part, agreed, check_numbers
-from spade_pyserini.encode.progress import Progress
 from spade_pyserini.encode.shard import BATCH_TOKENS, calibrated_scale
 from spade_pyserini.encode.worker import Job, Result, Worker
 from spade_pyserini.errors import InputError, UsageError
-from spade_pyserini.files import beside, location, lock, remove, write_lines
+from spade_pyserini.formats.components import record, remove_components
+from spade_pyserini.formats.files import beside, location, lock, remove, write_lines
+from spade_pyserini.formats.vectors import Shard, VectorManifest, VectorSettings
 from spade_pyserini.models import SpadeModel
-from spade_pyserini.vectors import Shard, VectorManifest, VectorSettings
+from spade_pyserini.progress import Progress
 
 logger = logging.getLogger(__name__)
 SHARD_SIZE = 2000

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini.errors import ArtifactError, OutputExistsError, UsageError
-from spade_pyserini.files import beside, location, lock, read_lines, remove, write_lines
-from spade_pyserini.vectors import (
+from spade_pyserini.formats.files import beside, location, lock, read_lines, remove, write_lines
+from spade_pyserini.formats.vectors import (
     MANIFEST,
     VectorManifest,
     manifest_path,

@@ -15,13 +15,13 @@ from typing import NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from spade_pyserini.components import ComponentVector, write_components
 from spade_pyserini.errors import SpadeError
+from spade_pyserini.formats.components import ComponentVector, write_components
+from spade_pyserini.formats.vectors import Shard, VectorSettings, shard_name, write_shard
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.quantize import calibrate, largest_impact, quantize
 from spade_pyserini.models.tensors import SparseVector, sparse
 from spade_pyserini.records import Document, ImpactVector
-from spade_pyserini.vectors import Shard, VectorSettings, shard_name, write_shard
 
 T = TypeVar("T")
 BATCH_TOKENS = 2048

@@ -19,11 +19,11 @@ from typing import NamedTuple
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import Tolerance
 from spade_pyserini.encode.memory import give_back
-from spade_pyserini.encode.output import intact
+from spade_pyserini.encode.resume import intact
 from spade_pyserini.encode.shard import Encoded, Prepared, ShardEncoder, input_digest
+from spade_pyserini.formats.vectors import Shard, VectorSettings
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.records import Document
-from spade_pyserini.vectors import Shard, VectorSettings
 
 REST = 0.1  # of a shard's documents, the longest, that are encoded while the next one is read
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ir_measures import Measure
 
+from spade_pyserini.corpora.qrels import Qrels
 from spade_pyserini.errors import InputError, NoCommonTopicError, UsageError
 from spade_pyserini.evaluate.measures import (
     DEFAULT_MEASURES,
@@ -16,10 +17,9 @@ from spade_pyserini.evaluate.measures import (
     evaluate_queries,
     measure_name,
 )
-from spade_pyserini.evaluate.qrels import Qrels
 from spade_pyserini.evaluate.significance import MARK, Difference, paired_t_test
+from spade_pyserini.formats.runs import read_run
 from spade_pyserini.records import Ranking
-from spade_pyserini.search.run import read_run
 
 Values = dict[Measure, dict[str, float]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spade_pyserini.evaluate.qrels import Qrels
+from spade_pyserini.corpora.qrels import Qrels
 from spade_pyserini.evaluate.significance import LEVEL, MARK
 from spade_pyserini.records import Ranking
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ir_measures
 from ir_measures import AP, RR, Measure, R, nDCG
 
+from spade_pyserini.corpora.qrels import Qrels
 from spade_pyserini.errors import NoCommonTopicError, UsageError
-from spade_pyserini.evaluate.qrels import Qrels
 from spade_pyserini.records import Ranking
 
 DEFAULT_MEASURES = (RR @ 10, nDCG @ 10, AP, R @ 100, R @ 1000)

@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, proto
 
 from spade_pyserini.errors import InputError
-from spade_pyserini.files import atomic_write, refuse_existing
+from spade_pyserini.formats.files import atomic_write, refuse_existing
 from spade_pyserini.index.manifest import impact_manifest
 from spade_pyserini.index.postings import Postings
 

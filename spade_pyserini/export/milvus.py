@@ -17,11 +17,11 @@ from spade_pyserini.errors import (
     SpadeError,
     UsageError,
 )
-from spade_pyserini.export.known import known_vectors
+from spade_pyserini.export.vocabulary import known_vectors
 from spade_pyserini.index.manifest import impact_manifest, index_tokenizer
 from spade_pyserini.index.postings import Postings
+from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, ImpactVector
-from spade_pyserini.wordpiece import WordPieces
 
 BATCH = 500  # documents of one insertion
 LONGEST_ID = 512  # bytes

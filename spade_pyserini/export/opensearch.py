@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import UsageError
-from spade_pyserini.files import atomic_write, beside, refuse_existing, remove, write_json
+from spade_pyserini.formats.files import atomic_write, beside, refuse_existing, remove, write_json
 from spade_pyserini.index.manifest import impact_manifest
 from spade_pyserini.index.postings import Postings
+from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import ImpactVector
-from spade_pyserini.wordpiece import WordPieces
 
 KINDS = ("rank_features", "sparse_vector")
 FIELD = "impacts"

@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from spade_pyserini import java
 from spade_pyserini.errors import NotFoundError, UsageError
-from spade_pyserini.export.known import known_vectors
-from spade_pyserini.files import beside, lock, remove
+from spade_pyserini.export.vocabulary import known_vectors
+from spade_pyserini.formats.files import beside, lock, remove
 from spade_pyserini.index.build import check_ours
 from spade_pyserini.index.manifest import impact_manifest, index_tokenizer, tokenizer_path
 from spade_pyserini.index.postings import Postings
+from spade_pyserini.lucene import jvm
+from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, Ranking, Topic
-from spade_pyserini.wordpiece import WordPieces
 
 ALGORITHMS = ("maxscore", "block_max_wand", "block_max_maxscore", "wand")
 PISA_FILE = re.compile(r"(fwd|inv|quantized)\.[\w.]+|pt_meta\.json")
@@ -120,7 +120,7 @@ def silence() -> Iterator[None]:
 
 
 def pyterrier_pisa() -> Any:
-    java.start()  # before PyTerrier starts one in its own way
+    jvm.start()  # before PyTerrier starts one in its own way
     try:
         import pyterrier_pisa as found
     except ModuleNotFoundError:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from spade_pyserini import java
 from spade_pyserini.errors import JavaError
-from spade_pyserini.pyserini import DIE_WITH_PARENT
+from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene.pyserini_module import DIE_WITH_PARENT
 
 PROGRESS = re.compile(r"([\d,]+) documents indexed")
 
@@ -43,7 +43,7 @@ def run_index_collection(
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            env={**java.environment(), DIE_WITH_PARENT: "1"},
+            env={**jvm.environment(), DIE_WITH_PARENT: "1"},
         ) as process,
         tqdm(desc="indexing", unit=" documents", total=total, disable=None) as bar,
     ):

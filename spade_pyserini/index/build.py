@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from spade_pyserini import java, vectors
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, UsageError
-from spade_pyserini.files import atomic_write, beside, folder_bytes, lock, remove, sha256
+from spade_pyserini.formats import vectors
+from spade_pyserini.formats.files import atomic_write, beside, folder_bytes, lock, remove, sha256
 from spade_pyserini.index.anserini import run_index_collection
 from spade_pyserini.index.direct import write_index
 from spade_pyserini.index.foreign import check_foreign
@@ -30,10 +30,11 @@ from spade_pyserini.index.manifest import (
     manifest_path,
     tokenizer_path,
 )
-from spade_pyserini.index.place import is_whole, put_in_place, restore
 from spade_pyserini.index.reorder import write_reordered
+from spade_pyserini.index.swap import is_whole, put_in_place, restore
 from spade_pyserini.index.verify import check_counts
-from spade_pyserini.wordpiece import WordPieces, find_tokenizer
+from spade_pyserini.lucene import jvm
+from spade_pyserini.models.wordpieces import WordPieces, find_tokenizer
 
 logger = logging.getLogger(__name__)
 JAVA_BLANKS = "".join(map(chr, range(33)))  # what Java trims: Anserini skips what is left empty
@@ -74,7 +75,7 @@ def build_impact_index(
     if reorder and builder != DIRECT:
         raise UsageError("documents keep their new order with the builder direct only")
     source, output = Path(source), Path(output)
-    java.find_java()
+    jvm.find_java()
     encoded = vectors.verify(source)
     wordpieces = WordPieces.load(vectors.tokenizer_path(source))
     if wordpieces.fingerprint != encoded.settings.tokenizer_fingerprint:
@@ -92,7 +93,7 @@ def build_impact_index(
         tokenizer_fingerprint=wordpieces.fingerprint,
         optimized=optimize,
         builder=builder,
-        anserini=java.anserini_jar().stem,
+        anserini=jvm.anserini_jar().stem,
         encoder=encoder_digest(encoded.settings),
         reordered=reorder,
         empty=empty_ids(encoded),
@@ -131,7 +132,7 @@ def build_foreign_index(
         tokenizer_fingerprint=wordpieces.fingerprint if wordpieces else None,
         optimized=optimize,
         builder=builder,
-        anserini=java.anserini_jar().stem,
+        anserini=jvm.anserini_jar().stem,
     )
     return _build_impacts(source, found.files, output, manifest, wordpieces, threads, overwrite)
 
@@ -193,7 +194,7 @@ def build_bm25_index(
 ) -> IndexManifest:
     """Have Anserini build an ordinary index of the same documents, for comparison."""
     output = Path(output)
-    java.find_java()
+    jvm.find_java()
     with lock(output), _temporary(beside(output, "bm25-input")) as texts:
         documents, empty, digest = _write_texts(corpus, texts / "docs.jsonl")
         manifest = IndexManifest(
@@ -208,7 +209,7 @@ def build_bm25_index(
             tokenizer_fingerprint=None,
             optimized=optimize,
             builder=ANSERINI,
-            anserini=java.anserini_jar().stem,
+            anserini=jvm.anserini_jar().stem,
         )
 
         def build(unfinished: Path) -> IndexManifest:

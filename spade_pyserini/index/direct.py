@@ -13,9 +13,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from spade_pyserini import java
 from spade_pyserini.errors import JavaError
 from spade_pyserini.index.manifest import told
+from spade_pyserini.lucene import jvm
 
 BUFFER_MEGABYTES = 256.0  # that all threads together fill before they write segments
 WRITABLE = "see that there is space, and that nobody else writes there"
@@ -35,12 +35,12 @@ def write_index(
 
     Documents that are added replace those of the same id.
     """
-    ours = java.our_class("ImpactIndexer")
-    names = java.java_class("java.util.ArrayList")()
+    ours = jvm.our_class("ImpactIndexer")
+    names = jvm.java_class("java.util.ArrayList")()
     for file in files:
         names.add(str(file))
     segments = 1 if optimize else 0
-    with java.deferred_interrupt(), told(index, "write", WRITABLE):
+    with jvm.deferred_interrupt(), told(index, "write", WRITABLE):
         indexer = ours.start(names, str(index), create, threads, BUFFER_MEGABYTES, segments)
     try:
         _watch(indexer, total)

@@ -14,9 +14,9 @@ from tqdm import tqdm
 
 from spade_pyserini.corpora.checks import IdSet
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.files import is_unicode, sha256
-from spade_pyserini.vectors import read_shard
-from spade_pyserini.wordpiece import MAX_TERM_LENGTH, WordPieces
+from spade_pyserini.formats.files import is_unicode, sha256
+from spade_pyserini.formats.vectors import read_shard
+from spade_pyserini.models.wordpieces import MAX_TERM_LENGTH, WordPieces
 
 LARGEST = 65_535  # impact: 16 bits
 

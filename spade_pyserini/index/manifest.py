@@ -15,11 +15,11 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import NamedTuple
 
-from spade_pyserini import java
 from spade_pyserini.errors import ArtifactError
-from spade_pyserini.files import beside, chosen, read_sealed, write_sealed
-from spade_pyserini.vectors import VectorManifest, VectorSettings
-from spade_pyserini.wordpiece import WordPieces, find_tokenizer
+from spade_pyserini.formats.files import beside, chosen, read_sealed, write_sealed
+from spade_pyserini.formats.vectors import VectorManifest, VectorSettings
+from spade_pyserini.lucene import jvm
+from spade_pyserini.models.wordpieces import WordPieces, find_tokenizer
 
 FORMAT = "spade_pyserini.index/2"
 FIELD = "contents"
@@ -165,11 +165,11 @@ def index_tokenizer(folder: Path, tokenizer: str | Path | None = None) -> WordPi
 
 def lucene_counts(folder: Path) -> LuceneCounts:
     """Open the index with Lucene and count; `ArtifactError` where Lucene cannot."""
-    place = java.java_class("java.nio.file.Paths").get(str(folder))
+    place = jvm.java_class("java.nio.file.Paths").get(str(folder))
     with told(folder, "open"):
-        directory = java.java_class("org.apache.lucene.store.FSDirectory").open(place)
+        directory = jvm.java_class("org.apache.lucene.store.FSDirectory").open(place)
         try:
-            reader = java.java_class("org.apache.lucene.index.DirectoryReader").open(directory)
+            reader = jvm.java_class("org.apache.lucene.index.DirectoryReader").open(directory)
         finally:
             directory.close()
     try:
@@ -192,7 +192,7 @@ def lucene_counts(folder: Path) -> LuceneCounts:
 @contextmanager
 def told(folder: Path, work: str, cure: str = CURE) -> Iterator[None]:
     """What Java throws in the block as an `ArtifactError`: Lucene cannot do this ``work``."""
-    java.start()
+    jvm.start()
     import jnius  # not before: it starts a JVM if there is none
 
     try:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from spade_pyserini import java
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.index.manifest import told
+from spade_pyserini.lucene import jvm
 from spade_pyserini.records import ImpactVector
 
 CURE = "check it with spade_pyserini.index --verify, or build it again"
@@ -42,7 +42,7 @@ class Postings:
     def __init__(self, folder: str | Path) -> None:
         if not Path(folder).is_dir():  # Lucene would make one
             raise ArtifactError(f"{folder}: no such index; build it with spade_pyserini.index")
-        self._folder, opened = Path(folder), java.our_class("ImpactPostings")
+        self._folder, opened = Path(folder), jvm.our_class("ImpactPostings")
         with told(self._folder, "open"):
             self._postings = opened(str(folder))
 
@@ -53,7 +53,7 @@ class Postings:
 
     def vectors(self, docids: list[str]) -> list[dict[str, int] | None]:
         """The impacts of documents, None for one that is not there: one pass over all terms."""
-        asked = java.java_class("java.util.ArrayList")()
+        asked = jvm.java_class("java.util.ArrayList")()
         for docid in docids:
             asked.add(docid)
         found = self._ask("vectors", asked)

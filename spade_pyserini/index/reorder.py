@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from spade_pyserini.formats.vectors import write_shard
 from spade_pyserini.records import ImpactVector
-from spade_pyserini.vectors import write_shard
 
 WIDTH = 64  # of the projection
 SMALLEST = 32  # documents that are not parted any more

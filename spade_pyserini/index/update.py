@@ -16,9 +16,9 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from spade_pyserini import java, vectors
 from spade_pyserini.errors import ArtifactError, NotFoundError
-from spade_pyserini.files import beside, is_unicode, lock, remove, sha256
+from spade_pyserini.formats import vectors
+from spade_pyserini.formats.files import beside, is_unicode, lock, remove, sha256
 from spade_pyserini.index.direct import WRITABLE, write_index
 from spade_pyserini.index.manifest import (
     IndexManifest,
@@ -27,9 +27,10 @@ from spade_pyserini.index.manifest import (
     encoder_digest,
     told,
 )
-from spade_pyserini.index.place import put_in_place, restore
 from spade_pyserini.index.postings import BATCH, Postings
+from spade_pyserini.index.swap import put_in_place, restore
 from spade_pyserini.index.verify import check_counts
+from spade_pyserini.lucene import jvm
 
 logger = logging.getLogger(__name__)
 
@@ -85,11 +86,11 @@ def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
         )
 
         def apply(copy: Path) -> None:
-            gone = java.java_class("java.util.ArrayList")()
+            gone = jvm.java_class("java.util.ArrayList")()
             for name in names:
                 gone.add(name)
-            with java.deferred_interrupt(), told(copy, "write", WRITABLE):
-                java.our_class("ImpactIndexer").delete(str(copy), gone)
+            with jvm.deferred_interrupt(), told(copy, "write", WRITABLE):
+                jvm.our_class("ImpactIndexer").delete(str(copy), gone)
 
         return _change(folder, manifest, expected, f"delete {digest}", apply)
 

@@ -10,9 +10,9 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
-from spade_pyserini import java, vectors
 from spade_pyserini.errors import ArtifactError
-from spade_pyserini.files import sha256
+from spade_pyserini.formats import vectors
+from spade_pyserini.formats.files import sha256
 from spade_pyserini.index.foreign import check_foreign
 from spade_pyserini.index.manifest import (
     CURE,
@@ -24,6 +24,7 @@ from spade_pyserini.index.manifest import (
     told,
 )
 from spade_pyserini.index.postings import Postings
+from spade_pyserini.lucene import jvm
 from spade_pyserini.records import ImpactVector
 
 logger = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ def verify_index(
 
 def check_files(folder: Path) -> None:
     """Lucene's CheckIndex: checksums, and every structure of every segment."""
-    checker = java.our_class("ImpactPostings")
+    checker = jvm.our_class("ImpactPostings")
     with told(folder, "check", "see that its files can be read"):
         reason = checker.check(str(folder))
     if reason is not None:

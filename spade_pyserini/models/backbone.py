@@ -25,8 +25,8 @@ from transformers import (
 from transformers.utils import logging
 
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.minilm import MINILM, minilm_folder
-from spade_pyserini.wordpiece import WordPieces
+from spade_pyserini.models.minilm import MINILM, minilm_folder
+from spade_pyserini.models.wordpieces import WordPieces
 
 BERT_HEAD = {
     "dense.weight": "transform.dense.weight",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spade_pyserini.errors import NotFoundError
-from spade_pyserini.minilm import MINILM, minilm_folder
 from spade_pyserini.models.backbone import quiet
+from spade_pyserini.models.minilm import MINILM, minilm_folder
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

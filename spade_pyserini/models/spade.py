@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from spade_pyserini.errors import ArtifactError, InputError, UsageError
-from spade_pyserini.files import chosen
+from spade_pyserini.formats.files import chosen
 from spade_pyserini.models.adapters import (
     is_frozen,
     merged,
@@ -25,17 +25,17 @@ from spade_pyserini.models.adapters import (
 )
 from spade_pyserini.models.backbone import Backbone, empty_backbone, load_backbone
 from spade_pyserini.models.config import SpadeConfig
-from spade_pyserini.models.counts import TermCounts, corpus_weights, no_counts
 from spade_pyserini.models.expansion import TermExpansionEncoder
-from spade_pyserini.models.find import UNTRAINED, WEIGHTS, model_folder
-from spade_pyserini.models.forms import with_forms
+from spade_pyserini.models.hub import UNTRAINED, WEIGHTS, model_folder
+from spade_pyserini.models.inflections import with_forms
 from spade_pyserini.models.layers import Halves, split
 from spade_pyserini.models.precision import autocast, check_precision
 from spade_pyserini.models.quantize import calibrate, quantize
 from spade_pyserini.models.tensors import SparseVector, mix, padded, sparse
-from spade_pyserini.models.terms import Expansion, TermWeight, term_weights
+from spade_pyserini.models.term_counts import TermCounts, corpus_weights, no_counts
+from spade_pyserini.models.term_weights import Expansion, TermWeight, term_weights
 from spade_pyserini.models.weighting import TermWeightingEncoder
-from spade_pyserini.wordpiece import WordPieces
+from spade_pyserini.models.wordpieces import WordPieces
 
 
 class SpadeModel(nn.Module):

@@ -14,10 +14,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from spade_pyserini import java
-from spade_pyserini.wordpiece import WordPieces, find_tokenizer
+from spade_pyserini.lucene import jvm
+from spade_pyserini.models.wordpieces import WordPieces, find_tokenizer
 
-java.start()  # before pyserini does it in its own way
+jvm.start()  # before pyserini does it in its own way
 
 from pyserini.encode import QueryEncoder  # noqa: E402
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from spade_pyserini import java
 from spade_pyserini.errors import ArtifactError, UsageError
-from spade_pyserini.files import is_unicode
+from spade_pyserini.formats.files import is_unicode
 from spade_pyserini.index.manifest import (
     IndexManifest,
     foreign_manifest,
@@ -20,6 +19,7 @@ from spade_pyserini.index.manifest import (
     told,
 )
 from spade_pyserini.index.postings import Postings, read_impacts
+from spade_pyserini.lucene import jvm
 from spade_pyserini.records import Hit, Ranking, Topic
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class _Searcher:
         if manifest.kind != self.kind:
             raise ArtifactError(f"{index} is a {manifest.kind} index, not {self.kind}")
         # A query may have any number of terms; Lucene's own limit is 1,024.
-        java.java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
+        jvm.java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
         with told(self.index, "open"):
             self._searcher = searcher(str(self.index))
             documents = self._documents()
@@ -58,7 +58,7 @@ class _Searcher:
                 raise UsageError(f"the query {topic.text!r} is not valid Unicode")
         # A heap of k is allocated for every query, so ask for no more than there are.
         most = min(k, max(self.manifest.documents, 1))
-        with java.deferred_interrupt(), self._told():
+        with jvm.deferred_interrupt(), self._told():
             found = self._batch_search([topic.text for topic in topics], most, threads)
         return [Ranking(topic.qid, hits) for topic, hits in zip(topics, found, strict=True)]
 
@@ -70,8 +70,8 @@ class _Searcher:
 
     def _batch_search(self, texts: list[str], k: int, threads: int) -> list[list[Hit]]:
         """By Anserini."""
-        queries = java.java_class("java.util.ArrayList")()
-        qids = java.java_class("java.util.ArrayList")()
+        queries = jvm.java_class("java.util.ArrayList")()
+        qids = jvm.java_class("java.util.ArrayList")()
         for number, text in enumerate(texts):
             queries.add(self._query(text))
             qids.add(str(number))
@@ -118,9 +118,9 @@ class ImpactSearcher(_Searcher):
         folder = Path(index)
         self.wordpieces = index_tokenizer(folder, tokenizer)
         manifest = foreign_manifest(folder) if tokenizer else IndexManifest.load(folder)
-        self._ours = java.has_ours()
+        self._ours = jvm.has_ours()
         anserinis = "io.anserini.search.SimpleImpactSearcher"
-        ours = java.our_class("ImpactHits") if self._ours else java.java_class(anserinis)
+        ours = jvm.our_class("ImpactHits") if self._ours else jvm.java_class(anserinis)
         super().__init__(folder, manifest, ours)
         self._postings: Postings | None = None
 
@@ -131,15 +131,15 @@ class ImpactSearcher(_Searcher):
         if not self._ours:
             return super()._batch_search(texts, k, threads)
         bags = [" ".join(self.wordpieces.query_terms(text)) for text in texts]
-        asked = java.java_class("java.util.ArrayList")()
+        asked = jvm.java_class("java.util.ArrayList")()
         for bag in filter(None, bags):
             asked.add(bag)
         answers = iter(self._searcher.search(asked, k, threads) if asked.size() else ())
         return [_read_hits(next(answers)) if bag else [] for bag in bags]
 
     def _query(self, text: str) -> Any:
-        one = java.java_class("java.lang.Integer")(1)
-        query = java.java_class("java.util.HashMap")()
+        one = jvm.java_class("java.lang.Integer")(1)
+        query = jvm.java_class("java.util.HashMap")()
         for term in self.wordpieces.query_terms(text):
             query.put(term, one)
         return query
@@ -171,7 +171,7 @@ class ImpactSearcher(_Searcher):
 
     def unknown_terms(self, query: str) -> list[str]:
         """The query's terms that no document has: they are ignored."""
-        java.our_class("ImpactHits")  # says what to do where our Java is missing
+        jvm.our_class("ImpactHits")  # says what to do where our Java is missing
         terms = self.wordpieces.query_terms(query)
         with self._told():
             missing: str = self._searcher.missing(" ".join(terms))
@@ -179,7 +179,7 @@ class ImpactSearcher(_Searcher):
 
     def _impacts(self, terms: str, docid: str) -> dict[str, int] | None:
         """What a document has of some terms; None where there is no such document."""
-        java.our_class("ImpactHits")
+        jvm.our_class("ImpactHits")
         with self._told():
             lines = self._searcher.impacts(terms, docid)
         return None if lines is None else read_impacts(lines)
@@ -205,11 +205,11 @@ class Bm25Searcher(_Searcher):
         if not (0 <= k1 < math.inf and 0 <= b <= 1):
             raise UsageError(f"BM25 takes k1 of 0 or more and b from 0 to 1, not {k1} and {b}")
         manifest = IndexManifest.load(Path(index))
-        super().__init__(index, manifest, java.java_class("io.anserini.search.SimpleSearcher"))
+        super().__init__(index, manifest, jvm.java_class("io.anserini.search.SimpleSearcher"))
         self._searcher.set_bm25(k1, b)
 
     def _query(self, text: str) -> Any:
-        return java.java_class("java.lang.String")(text)
+        return jvm.java_class("java.lang.String")(text)
 
 
 def open_searcher(

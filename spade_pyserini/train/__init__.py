@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from spade_pyserini.lazy import lazy
+from spade_pyserini._lazy import lazy
 
 if TYPE_CHECKING:
-    from spade_pyserini.train.head import fit_head
     from spade_pyserini.train.loop import train
+    from spade_pyserini.train.masked_lm import fit_head
     from spade_pyserini.train.mine import mine_negatives
-    from spade_pyserini.train.query_head import fit_query_head
     from spade_pyserini.train.recipe import Recipe, load_recipe
-    from spade_pyserini.train.request_weights import fit_request_weights
+    from spade_pyserini.train.template_weights import fit_request_weights
+    from spade_pyserini.train.term_vectors import fit_query_head
 
 __all__ = [
     "Recipe",

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from spade_pyserini.errors import ArtifactError, SpadeError
-from spade_pyserini.files import read_sealed, remove, write_sealed
+from spade_pyserini.formats.files import read_sealed, remove, write_sealed
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.adapters import is_frozen
 

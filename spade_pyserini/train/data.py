@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from spade_pyserini.corpora import open_corpus, prepared
+from spade_pyserini.corpora.qrels import read_qrels
+from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import InputError, UsageError
-from spade_pyserini.evaluate.qrels import read_qrels
-from spade_pyserini.files import read_lines
-from spade_pyserini.search.run import read_run
-from spade_pyserini.topics import read_topics
+from spade_pyserini.formats.files import read_lines
+from spade_pyserini.formats.runs import read_run
 from spade_pyserini.train.recipe import Collection, Recipe
 
 logger = logging.getLogger(__name__)

@@ -26,7 +26,8 @@ from tqdm import tqdm
 
 from spade_pyserini.encode.shard import calibrated_scale
 from spade_pyserini.errors import SpadeError, UsageError
-from spade_pyserini.models.counts import (
+from spade_pyserini.models.tensors import mix, padded
+from spade_pyserini.models.term_counts import (
     TermCounts,
     all_counts,
     count_terms,
@@ -34,7 +35,6 @@ from spade_pyserini.models.counts import (
     most_frequent,
     no_counts,
 )
-from spade_pyserini.models.tensors import mix, padded
 from spade_pyserini.train.checkpoint import (
     load_checkpoint,
     load_optimiser,
@@ -47,12 +47,12 @@ from spade_pyserini.train.data import SampleStream, TrainingData, load_training_
 from spade_pyserini.train.exchange import hardest
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.objective import Objective
-from spade_pyserini.train.optimise import encoder_optimiser, query_optimiser
-from spade_pyserini.train.optimise import step as optimise
+from spade_pyserini.train.optimizers import encoder_optimiser, query_optimiser
+from spade_pyserini.train.optimizers import step as optimise
 from spade_pyserini.train.pruning import DocumentFrequency, PruningSettings
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import draw_curves, write_card
-from spade_pyserini.train.start import claim, run_stage, start_accelerator, start_model
+from spade_pyserini.train.run import claim, run_stage, start_accelerator, start_model
 from spade_pyserini.train.step import LossParts, backward
 from spade_pyserini.train.validate import ALPHAS, DevSet, Validation, validate
 

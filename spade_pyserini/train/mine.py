@@ -6,11 +6,11 @@ import logging
 from pathlib import Path
 
 from spade_pyserini.corpora import open_corpus
+from spade_pyserini.corpora.qrels import read_qrels
+from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import OutputExistsError, UsageError
-from spade_pyserini.evaluate import read_qrels
 from spade_pyserini.index import build_bm25_index
 from spade_pyserini.search import Bm25Searcher, search_topics, write_run
-from spade_pyserini.topics import read_topics
 from spade_pyserini.train.recipe import Recipe
 
 logger = logging.getLogger(__name__)

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from spade_pyserini.models import SpadeModel
-from spade_pyserini.models.counts import TermCounts
+from spade_pyserini.models.term_counts import TermCounts
 from spade_pyserini.train import losses
 from spade_pyserini.train.data import TrainingData
+from spade_pyserini.train.query_templates import as_request
 from spade_pyserini.train.recipe import Recipe
-from spade_pyserini.train.requests import as_request
 from spade_pyserini.train.step import LossParts
 from spade_pyserini.train.teacher import BM25Teacher, DenseTeacher
 from spade_pyserini.train.validate import query_vectors

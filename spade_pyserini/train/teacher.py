@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from spade_pyserini.models.bi_encoder import load_bi_encoder
-from spade_pyserini.models.counts import TermCounts
-from spade_pyserini.wordpiece import WordPieces
+from spade_pyserini.models.term_counts import TermCounts
+from spade_pyserini.models.wordpieces import WordPieces
 
 K1, B = 0.9, 0.4  # BM25's, as in Anserini
 

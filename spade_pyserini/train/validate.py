@@ -13,19 +13,19 @@ from ir_measures import RR, nDCG
 from torch import Tensor
 
 from spade_pyserini.corpora import open_corpus, prepared
+from spade_pyserini.corpora.qrels import Qrels, read_qrels
+from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.encode.shard import BATCH_TOKENS, batches
 from spade_pyserini.errors import InputError
-from spade_pyserini.evaluate import evaluate_run, read_qrels
-from spade_pyserini.evaluate.qrels import Qrels
+from spade_pyserini.evaluate import evaluate_run
+from spade_pyserini.formats.runs import read_run
 from spade_pyserini.models import SpadeModel
-from spade_pyserini.models.counts import count_terms
 from spade_pyserini.models.precision import autocast
 from spade_pyserini.models.tensors import mix, padded
+from spade_pyserini.models.term_counts import count_terms
+from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, Ranking, Topic
-from spade_pyserini.search.run import read_run
-from spade_pyserini.topics import read_topics
 from spade_pyserini.train.recipe import DevCollection
-from spade_pyserini.wordpiece import WordPieces
 
 logger = logging.getLogger(__name__)
 ALPHAS = tuple(step / 10 for step in range(11))

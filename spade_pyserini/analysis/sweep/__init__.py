@@ -1,0 +1,11 @@
+"""Effectiveness, latency and index size over alpha, gamma and k."""
+
+from typing import TYPE_CHECKING
+
+from spade_pyserini._lazy import lazy
+
+if TYPE_CHECKING:
+    from spade_pyserini.analysis.sweep.run import sweep
+
+__all__ = ["sweep"]
+__getattr__ = lazy(__name__, {"run": ["sweep"]})

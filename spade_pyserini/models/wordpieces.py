@@ -1,0 +1,123 @@
+"""The query side of SpaDE: the BERT WordPiece tokenizer and nothing else.
+
+`WordPieces.query_terms` is the one function that turns a query into terms, for training,
+search and exported topics alike: a boolean bag, each WordPiece once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from functools import cached_property
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from spade_pyserini.errors import InputError, NotFoundError
+from spade_pyserini.formats.files import atomic_write, file_name
+
+MAX_TERM_LENGTH = 255  # Lucene's analyzers split longer ones
+PRETRAINED = Path(__file__).with_name("pretrained")  # models of this package
+
+
+class WordPieces:
+    """A WordPiece vocabulary: text to terms for queries, text to ids for documents."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        self._tokenizer = tokenizer
+        self._definition = json.loads(tokenizer.to_str())
+        self.vocabulary_size: int = tokenizer.get_vocab_size()
+        special = [token for token in self._definition["added_tokens"] if token["special"]]
+        self.special_tokens = frozenset(token["content"] for token in special)
+        self.special_ids = frozenset(token["id"] for token in special)
+        vocabulary = tokenizer.get_vocab()
+        # BERT's vocabulary has a thousand places for later; no text is ever split into them.
+        self.unused_ids = frozenset(
+            place for term, place in vocabulary.items() if re.fullmatch(r"\[unused\d+\]", term)
+        )
+        self.mask_id: int = vocabulary.get("[MASK]", -1)
+        self.terms = sorted(vocabulary, key=vocabulary.__getitem__)
+
+    @classmethod
+    def load(cls, path: str | Path) -> WordPieces:
+        """From a ``tokenizer.json``, or a model folder that holds one."""
+        path = Path(path)
+        file = path / "tokenizer.json" if path.is_dir() else path
+        if not file.is_file():
+            raise NotFoundError(f"{file}: no such tokenizer; a model folder has a tokenizer.json")
+        try:
+            wordpieces = cls(Tokenizer.from_file(str(file)))
+        except Exception as error:  # the library raises bare Exception
+            raise InputError(f"not a tokenizer.json of Hugging Face ({error})", file) from None
+        wordpieces.check(file)
+        return wordpieces
+
+    def check(self, source: str | Path) -> None:
+        """Only a vocabulary whose every term Lucene keeps whole can be searched exactly."""
+        kind = self._definition["model"].get("type")
+        if kind != "WordPiece":
+            raise InputError(f"a WordPiece tokenizer is needed, this one is {kind}", source)
+        for term in self.terms:
+            if term.split() != [term] or len(term) > MAX_TERM_LENGTH:
+                raise InputError(f"Lucene would split the term {term!r} of this vocabulary", source)
+
+    def save(self, path: Path) -> None:
+        """Write ``tokenizer.json``."""
+        with atomic_write(path) as stream:
+            stream.write(self._tokenizer.to_str().encode())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The same for two tokenizers exactly when they give the same terms."""
+        parts = ("model", "added_tokens", "normalizer", "pre_tokenizer")
+        definition = json.dumps({part: self._definition[part] for part in parts}, sort_keys=True)
+        return hashlib.sha256(definition.encode()).hexdigest()
+
+    def query_terms(self, text: str) -> list[str]:
+        """The distinct WordPieces of a query in their order, without special tokens."""
+        tokens = self._tokenizer.encode(text, add_special_tokens=False).tokens
+        return [term for term in dict.fromkeys(tokens) if term not in self.special_tokens]
+
+    def unknown_words(self, text: str) -> list[str]:
+        """The words of a query that the vocabulary cannot spell: no term is left of them."""
+        found = self._tokenizer.encode(text, add_special_tokens=False)
+        unknown = self._definition["model"]["unk_token"]
+        pairs = zip(found.tokens, found.offsets, strict=True)
+        return [text[start:end] for token, (start, end) in pairs if token == unknown]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each term stands in the vocabulary."""
+        return {term: place for place, term in enumerate(self.terms)}
+
+    def query_places(self, text: str) -> list[int]:
+        """`query_terms` as places in the vocabulary."""
+        return [self.places[term] for term in self.query_terms(text)]
+
+    def document_ids(self, texts: list[str], max_length: int) -> list[list[int]]:
+        """WordPiece ids of documents, with [CLS] and [SEP], cut to ``max_length``."""
+        self._tokenizer.enable_truncation(max_length)
+        try:
+            return [encoding.ids for encoding in self._tokenizer.encode_batch(texts)]
+        finally:
+            self._tokenizer.no_truncation()
+
+
+def find_tokenizer(name: str | Path) -> Path:
+    """A file or folder as it is; else the folder of a model of ours, or one on the hub."""
+    if Path(name).exists():
+        return Path(name)
+    if (PRETRAINED / file_name(str(name))).is_dir():
+        return PRETRAINED / file_name(str(name))
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return Path(hf_hub_download(str(name), "tokenizer.json"))
+    except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
+        raise NotFoundError(
+            f"no tokenizer is called {str(name)!r}: not a file, not a folder, and not to be had "
+            f"from the Hugging Face hub ({type(error).__name__})"
+        ) from error

@@ -1,0 +1,79 @@
+"""The model that comes with the package."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from safetensors.torch import load_file
+
+from spade_pyserini import SpadeModel
+from spade_pyserini.models.hub import DEFAULT, WEIGHTS
+from spade_pyserini.models.wordpieces import PRETRAINED
+from spade_pyserini.train import load_recipe
+
+FOLDER = PRETRAINED / "spade-mini"
+
+
+def test_only_what_was_trained_is_shipped() -> None:
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) <= 12_000_000
+    tensors = load_file(FOLDER / WEIGHTS)
+    assert not any(".backbone." in name and "lora_" not in name for name in tensors)
+    config = json.loads((FOLDER / "config.json").read_text())
+    assert config["trained"]
+    assert config["base"] == "minilm"
+    assert config["scale"] > 0
+    recipe = load_recipe("spade-mini")
+    for name in ("k", "adapter_rank", "adapter_layers", "decoder_rank"):
+        assert config[name] == getattr(recipe, name)
+
+
+def test_it_adds_terms_that_people_would_ask_with() -> None:
+    model = SpadeModel.from_pretrained("spade-mini")
+    text = "Aspirin lowers the risk of myocardial infarction."
+    expansion = model.expand(text)
+    added = [one.term for one in expansion.added]
+    assert {"heart", "cardiac", "stroke"} & set(added[:10])
+    assert {"risk", "lowers"} <= {one.term for one in (*expansion.raised, *expansion.rest)}
+    lines = str(expansion).splitlines()
+    assert [line.split()[0] for line in lines] == ["added", "raised", "as"]
+    assert f"{expansion.added[0].term} {expansion.added[0].impact}" in lines[0]
+    (vector,) = model.encode([text])
+    assert vector == {one.term: one.impact for part in expansion for one in part}
+    assert all(1 <= impact <= 255 for impact in vector.values())
+
+
+def test_a_question_finds_its_answer_without_a_common_word() -> None:
+    model = SpadeModel.from_pretrained("spade-mini")
+    documents = [
+        "Physicians recommend that adults obtain seven hours of slumber every night.",
+        "The bank raised interest rates on mortgages by half a percent.",
+        "Glaciers are shrinking as the climate warms.",
+    ]
+    vectors = model.encode(documents)
+    for query, wanted in (
+        ("how much sleep does a doctor advise", 0),
+        ("home loan cost", 1),
+        ("is ice melting", 2),
+    ):
+        terms = model.wordpieces.query_terms(query)
+        scores = [sum(vector.get(term, 0) for term in terms) for vector in vectors]
+        assert scores.index(max(scores)) == wanted, (query, scores)
+
+
+def test_other_forms_and_words_around_a_query() -> None:
+    model = SpadeModel.from_pretrained("spade-mini")
+    (vector,) = model.encode(["An algorithm that sorts a list of numbers."])
+    assert vector["algorithms"] > 0.6 * vector["algorithm"]
+    plain, places = model.query_weights, model.wordpieces.places
+    for word in ("interested", "papers", "articles"):
+        assert plain[places[word]] < 0.5 * plain[places["algorithm"]]
+
+
+def test_it_is_the_default_of_encode() -> None:
+    assert DEFAULT == "spade-mini"
+    command = [sys.executable, "-m", "spade_pyserini.encode", "--help"]
+    assert "default: spade-mini" in subprocess.run(
+        command, capture_output=True, text=True, check=True
+    ).stdout.replace("\n", " ")

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from spade_pyserini.errors import InputError, NotFoundError
+from spade_pyserini.formats.files import read_lines
+from spade_pyserini.models.minilm import minilm_folder
+from spade_pyserini.models.wordpieces import WordPieces
+from tests.conftest import shared_data
+
+MINILM = WordPieces.load(minilm_folder())
+
+
+def test_a_query_is_a_boolean_bag_in_order() -> None:
+    assert MINILM.query_terms("Delete the folder, DELETE it") == "del ##ete the folder , it".split()
+
+
+def test_special_tokens_and_unknown_words_are_no_terms() -> None:
+    assert MINILM.query_terms("[CLS] [MASK] hello \U0001f9ff\u1234 [SEP]") == ["hello"]
+    assert MINILM.query_terms("") == []
+
+
+def test_words_that_the_vocabulary_cannot_spell() -> None:
+    text = "hello \U0001f9ff\u1234 world \u9fa5"
+    assert MINILM.unknown_words(text) == ["\U0001f9ff\u1234", "\u9fa5"]
+    assert MINILM.unknown_words("hello [SEP] deleting") == []
+
+
+@given(st.text())
+def test_terms_are_those_of_the_bert_tokenizer(text: str) -> None:
+    tokens = TOKENIZER.tokenize(text)
+    expected = [token for token in dict.fromkeys(tokens) if token not in MINILM.special_tokens]
+    assert MINILM.query_terms(text) == expected
+
+
+TOKENIZER = AutoTokenizer.from_pretrained(minilm_folder())
+
+
+def test_anserinis_own_wordpiece_topics_have_the_same_terms() -> None:
+    """Anserini published the 6,980 MS MARCO dev queries as WordPieces: the same sets."""
+    folder = shared_data("msmarco-topics")
+    ours = _tsv(folder / "topics.msmarco-passage.dev-subset.txt")
+    theirs = _tsv(folder / "topics.msmarco-passage.dev-subset.wp.tsv.gz")
+    assert len(theirs) == 6980
+    for qid, tokens in theirs.items():
+        assert set(MINILM.query_terms(ours[qid])) == set(tokens.split())
+
+
+def _tsv(path: Path) -> dict[str, str]:
+    return dict(line.split("\t", 1) for _, line in read_lines(path))
+
+
+def test_documents_keep_their_special_tokens_and_are_cut() -> None:
+    (ids,) = MINILM.document_ids(["hello " * 50], 10)
+    assert len(ids) == 10
+    assert (ids[0], ids[-1]) == (101, 102)
+
+
+def test_a_query_is_never_cut() -> None:
+    words = [term for term in MINILM.terms[3000:4000] if term.isalpha()]
+    assert MINILM.query_terms(" ".join(words)) == words
+
+
+def test_the_fingerprint_ignores_padding_and_sees_the_rest(tmp_path: Path) -> None:
+    definition = json.loads((minilm_folder() / "tokenizer.json").read_text())
+    same, other = tmp_path / "same.json", tmp_path / "other.json"
+    same.write_text(json.dumps({**definition, "padding": None, "truncation": None}))
+    definition["normalizer"]["lowercase"] = False
+    other.write_text(json.dumps(definition))
+    assert WordPieces.load(same).fingerprint == MINILM.fingerprint
+    assert WordPieces.load(other).fingerprint != MINILM.fingerprint
+
+
+def test_saving_keeps_the_fingerprint(tmp_path: Path) -> None:
+    MINILM.save(tmp_path / "tokenizer.json")
+    assert WordPieces.load(tmp_path).fingerprint == MINILM.fingerprint
+
+
+def test_files_that_are_no_wordpiece_tokenizer(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"tokenizer\.json"):
+        WordPieces.load(tmp_path)
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(InputError, match=r"not a tokenizer\.json"):
+        WordPieces.load(tmp_path)
+    definition = json.loads((minilm_folder() / "tokenizer.json").read_text())
+    for term in ("two words", "one ", " one"):
+        vocabulary = definition["model"]["vocab"] | {term: 40_000}
+        changed = {**definition, "model": {**definition["model"], "vocab": vocabulary}}
+        (tmp_path / "tokenizer.json").write_text(json.dumps(changed))
+        with pytest.raises(InputError, match=f"would split the term '{term}'"):
+            WordPieces.load(tmp_path)
+
+
+def test_unused_places_are_known_and_in_no_text() -> None:
+    assert len(MINILM.unused_ids) == 994
+    assert not {MINILM.terms[place] for place in MINILM.unused_ids} & set(
+        MINILM.query_terms("[unused80] [unused1]")
+    )

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spade_pyserini.models.tensors import padded
+from spade_pyserini.train import Recipe
+from spade_pyserini.train.data import load_training_data
+from spade_pyserini.train.objective import Objective
+from spade_pyserini.train.pruning import DocumentFrequency, PruningSettings
+from spade_pyserini.train.run import start_model
+from spade_pyserini.train.validate import query_vectors
+
+
+def test_terms_in_more_than_gamma_of_the_documents_go_at_the_end_of_a_period() -> None:
+    frequency = DocumentFrequency(3, PruningSettings(gammas=(0.9, 0.5), period=2))
+    kept = torch.ones(3, dtype=torch.bool)
+    documents = torch.tensor([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [2.0, 3.0, 1.0], [1.0, 1.0, 0.0]])
+    frequency.add(documents[:2])
+    assert frequency.prune(kept) == 0  # in mid-period
+    frequency.add(documents[2:])
+    assert frequency.prune(kept) == 1  # 4 of 4 is over 0.9, 3 of 4 is not
+    assert kept.tolist() == [False, True, True]
+    frequency.add(documents[:2])
+    frequency.add(documents[2:])
+    assert frequency.prune(kept) == 1  # now gamma is 0.5, on fresh counts
+    assert kept.tolist() == [False, False, True]
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=30))
+def test_a_removed_term_never_comes_back(rows: list[list[bool]]) -> None:
+    frequency = DocumentFrequency(4, PruningSettings(gammas=(0.5,), period=1))
+    kept = torch.ones(4, dtype=torch.bool)
+    gone: set[int] = set()
+    for row in rows:
+        frequency.add(torch.tensor([row], dtype=torch.float))
+        frequency.prune(kept)
+        assert not any(kept[term] for term in gone)
+        gone |= {term for term in range(4) if not kept[term]}
+
+
+def test_no_gammas_no_pruning() -> None:
+    frequency = DocumentFrequency(1, PruningSettings(gammas=(), period=1))
+    kept = torch.ones(1, dtype=torch.bool)
+    frequency.add(torch.ones(5, 1))
+    assert frequency.prune(kept) == 0
+    assert bool(kept[0])
+
+
+def test_the_state_is_kept() -> None:
+    settings = PruningSettings(gammas=(0.5,), period=3)
+    one, other = DocumentFrequency(2, settings), DocumentFrequency(2, settings)
+    one.add(torch.tensor([[1.0, 0.0]]))
+    other.load_state_dict(one.state_dict())
+    assert (other.counts.tolist(), other.documents, other.steps) == ([1, 0], 1, 1)
+
+
+def test_removed_terms_of_a_query_are_not_asked_for(recipe: Recipe) -> None:
+    """No document can have them, so the point-wise loss has nothing to say about them."""
+    data, model = load_training_data(recipe), start_model(recipe)
+    objective = Objective(recipe, data, model, [])
+    places = [0, 1]
+    docids = objective.documents(places)
+    with torch.no_grad():
+        vectors = sum(model(*padded(objective.ids(docids), torch.device("cpu"))))
+        before = objective.loss(places, docids, True, vectors)["pointwise"]
+        model.kept &= ~query_vectors(model, objective._texts(places)).any(dim=0)
+        after = objective.loss(places, docids, True, vectors)["pointwise"]
+    assert before > 0 == after
