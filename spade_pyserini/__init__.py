@@ -11,6 +11,7 @@ Names are loaded when they are first used, so that searching never imports torch
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spade_pyserini._lazy import lazy
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from spade_pyserini.search.wordpiece_topics import write_wordpiece_topics
 
 __version__ = "0.1.0"
+
+# `python -m spade_pyserini.stats` runs cli/stats.py, as `spade stats` does.
+__path__.append(str(Path(__file__).with_name("cli")))
 
 _HOMES = {
     "corpora": ["open_corpus"],

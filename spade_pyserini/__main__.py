@@ -1,7 +1,9 @@
 """``python -m spade_pyserini``: the list of commands, and another way to call them."""
 
-import runpy
+import importlib
 import sys
+
+from spade_pyserini.cli import command
 
 COMMANDS = """usage: python -m spade_pyserini.COMMAND [--help]
 
@@ -48,7 +50,7 @@ def main(arguments: list[str]) -> None:
         print(COMMANDS)
     elif arguments[0] in NAMES:
         sys.argv = arguments
-        runpy.run_module(f"spade_pyserini.{arguments[0]}", run_name="__main__", alter_sys=True)
+        command.run(importlib.import_module(f"spade_pyserini.cli.{arguments[0]}").main)
     else:
         print(f"error: no command is called {arguments[0]!r}\n\n{COMMANDS}", file=sys.stderr)
         sys.exit(2)

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
+from spade_pyserini.cli.command import run
+
 
 class Result(NamedTuple):
     code: int
@@ -31,14 +33,12 @@ class Commands:
 
     def __call__(self, command: str, *arguments: object) -> Result:
         name = f"spade_pyserini.{command}"
-        module = importlib.import_module(name)
-        if hasattr(module, "__path__"):
-            module = importlib.import_module(f"{name}.__main__")
+        module = importlib.import_module(f"spade_pyserini.cli.{command}")
         self.monkeypatch.setattr(sys, "argv", [name, *map(str, arguments)])
         self.capfd.readouterr()
         self.caplog.clear()
         with pytest.raises(SystemExit) as stop:
-            command.run(module.main)
+            run(module.main)
         out, err = self.capfd.readouterr()
         code = stop.value.code
         assert isinstance(code, int)

@@ -1,35 +1,25 @@
-"""``python -m spade_pyserini.explain``: why a document is found, and which terms it was given."""
+"""Why a document is found, and which terms it was given."""
 
 from __future__ import annotations
 
 import logging
 import re
-import sys
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from spade_pyserini.cli import command
-from spade_pyserini.errors import NotFoundError, UsageError
-from spade_pyserini.formats.files import atomic_write, is_unicode, refuse_existing
 from spade_pyserini.formats.tables import render
 
 if TYPE_CHECKING:
     from spade_pyserini.models import SpadeModel
-    from spade_pyserini.models.term_counts import TermCounts
     from spade_pyserini.models.term_weights import TermWeight
     from spade_pyserini.models.wordpieces import WordPieces
 
-MODULE = "spade_pyserini.explain"
-EXAMPLE = """python -m spade_pyserini.explain --corpus pydoc --docid shutil.rmtree
-  python -m spade_pyserini.explain --corpus pydoc --docid shutil.rmtree --query "delete a folder"
-  python -m spade_pyserini.explain --text "Recursively delete a directory tree." --html tree.html"""
 SHOWN = 20  # added and raised terms, each
 SHADES = (230, 223, 216, 209, 202)  # of a terminal's 256 colours, from pale to deep orange
 DEEPEST = 0.6  # opacity of the largest impact on a page: letters stay readable on it
 
-logger = logging.getLogger(MODULE)
+logger = logging.getLogger(__name__)
 
 
 class Match(NamedTuple):
@@ -138,76 +128,3 @@ def _changes(terms: list[TermWeight]) -> dict[str, list[str]]:
 
 def _parts(term: TermWeight) -> list[str]:
     return [term.term, f"{term.weighting:.1f}", f"{term.expansion:.1f}"]
-
-
-def main(arguments: list[str]) -> None:
-    description = "Show why a document is found, or which terms it was given."
-    parser = command.parser(MODULE, description, EXAMPLE)
-    add = parser.add_argument
-    add("--corpus", metavar="NAME|PATH", help="as for spade_pyserini.encode")
-    command.add_data_dir(parser)
-    add("--docid", metavar="ID", help="the document of --corpus")
-    add("--text", help="a document's text, instead of --corpus and --docid")
-    add("--model", metavar="NAME|PATH", help="model name or folder (default: spade-mini)")
-    add(
-        "--counts",
-        metavar="FILE",
-        help="how rare terms are, from beside the vectors (default: --corpus is counted)",
-    )
-    add("--query", metavar="TEXT", help="what each term of this query gives to the score")
-    add("--html", metavar="FILE", help="write the heat map as a page too")
-    add("--color", choices=("auto", "always", "never"), default="auto", help="shade the words")
-    add("--overwrite", action="store_true", help="replace an existing page")
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
-    if bool(options.corpus) != bool(options.docid) or bool(options.corpus) == bool(options.text):
-        raise UsageError("give either --corpus NAME|PATH and --docid ID, or --text TEXT")
-    for text in (options.text, options.query):
-        if text and not is_unicode(text):
-            raise UsageError(f"the text {text!r} is not valid Unicode")
-    if options.html:
-        refuse_existing(Path(options.html), options.overwrite)
-
-    from spade_pyserini.models import SpadeModel
-    from spade_pyserini.models.hub import DEFAULT
-
-    text = options.text or _contents(options.corpus, options.docid)
-    model = SpadeModel.from_pretrained(options.model or DEFAULT)
-    if model.config.corpus_idf and (options.corpus or options.counts):
-        model.read_corpus(_counts(model, options.corpus, options.counts))
-    if model.config.scale is None:
-        logger.warning("the model has no scale: impacts are relative to this document's largest")
-    terms = model.explain(text)
-    if options.query:
-        print(match_table(explain_match(model, text, options.query)))
-    else:
-        color = options.color == "always" or (options.color == "auto" and sys.stdout.isatty())
-        print(heat_map(text, terms, model.wordpieces, color))
-    if options.html:
-        page = heat_map_html(options.docid or "document", text, terms, model.wordpieces)
-        with atomic_write(Path(options.html)) as stream:
-            stream.write(page.encode())
-
-
-def _counts(model: SpadeModel, corpus: str | None, counts: str | None) -> TermCounts:
-    from spade_pyserini.encode.counts_file import count_corpus, load_counts
-
-    if counts:
-        return load_counts(Path(counts), model.wordpieces)
-    from spade_pyserini.corpora import open_corpus
-
-    assert corpus is not None
-    return count_corpus(open_corpus(corpus), model)
-
-
-def _contents(corpus: str, docid: str) -> str:
-    from spade_pyserini.corpora import open_corpus
-
-    for document in open_corpus(corpus):
-        if document.docid == docid:
-            return document.contents
-    raise NotFoundError(f"{corpus} has no document {docid!r}")
-
-
-if __name__ == "__main__":
-    command.run(main)

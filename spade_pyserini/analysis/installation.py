@@ -1,4 +1,4 @@
-"""``python -m spade_pyserini.doctor``: what is here, what is wrong, and the cure."""
+"""What is here, what is wrong, and the cure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
-from spade_pyserini.cli import command
 from spade_pyserini.errors import SpadeError
 from spade_pyserini.lucene import jvm
 
-MODULE = "spade_pyserini.doctor"
 LEAST_DISK = 1_000_000_000
 
 
@@ -112,20 +110,3 @@ CHECKS: dict[str, Callable[[], Finding]] = {
     "tokenizer": _tokenizer,
     "disk": _disk,
 }
-
-
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "Look at what the road needs.", f"python -m {MODULE}")
-    command.log_to_stderr(parser.parse_args(arguments).verbose)
-    findings = examine()
-    for what, found, cure in findings:
-        print(f"{'ok' if cure is None else 'WRONG':6} {what:13} {found}")
-        if cure:
-            print(f"{'':6} {'':13} cure: {cure}")
-    wrong = sum(finding.cure is not None for finding in findings)
-    if wrong:
-        raise SpadeError(f"{wrong} of {len(findings)} checks failed")
-
-
-if __name__ == "__main__":
-    command.run(main)

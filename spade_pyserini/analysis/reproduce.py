@@ -1,4 +1,4 @@
-"""``python -m spade_pyserini.reproduce``: known figures, by the commands that gave them.
+"""Known figures, by the commands that gave them.
 
 In the manner of Pyserini's two-click reproductions. A condition of the file ``runs/reproduce.yaml``
 is a list of our commands, and the figures that their runs must have. Figures are our own
@@ -12,20 +12,14 @@ import math
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from spade_pyserini.__main__ import NAMES
-from spade_pyserini.cli import command
-from spade_pyserini.errors import InputError, NotFoundError, SpadeError, UsageError
+from spade_pyserini.errors import InputError, SpadeError, UsageError
 from spade_pyserini.formats.files import read_lines
-from spade_pyserini.formats.tables import text_table
 
-MODULE = "spade_pyserini.reproduce"
-EXAMPLE = """python -m spade_pyserini.reproduce --list
-  python -m spade_pyserini.reproduce --condition bm25-pydoc"""
 FILE = "runs/reproduce.yaml"
 SOURCES = ("measured", "paper")
 ANY_MODEL = "OWNER/MODEL"  # in a command: the user's, given with --model
@@ -70,8 +64,8 @@ class Checked(NamedTuple):
         return far <= self.expected.tolerance + 1e-9
 
 
-def read_conditions(path: Path) -> dict[str, Condition]:
-    """All conditions of a file by name. Whatever is not as it should be is an error."""
+def read_conditions(path: Path, known: Container[str]) -> dict[str, Condition]:
+    """All conditions of a file by name; ``known`` are the names of our commands."""
     import yaml
 
     try:
@@ -91,7 +85,7 @@ def read_conditions(path: Path) -> dict[str, Condition]:
             f"condition {named}" if isinstance(named, str) else f"condition {number} of the list"
         )
         try:
-            condition = _condition(entry)
+            condition = _condition(entry, known)
             if condition.name in conditions:
                 raise ValueError("the name was used before")
         except ValueError as error:
@@ -100,11 +94,11 @@ def read_conditions(path: Path) -> dict[str, Condition]:
     return conditions
 
 
-def _condition(entry: object) -> Condition:
+def _condition(entry: object, known: Container[str]) -> Condition:
     values = _fields(entry, Condition)
     commands = _list(values, "commands")
     for command in commands:
-        _check_command(command)
+        _check_command(command, known)
     values["expected"] = [_expected(one) for one in _list(values, "expected")]
     return Condition(**values)
 
@@ -153,7 +147,7 @@ def _list(values: dict[str, Any], name: str) -> list[Any]:
     return found
 
 
-def _check_command(command: object) -> None:
+def _check_command(command: object, known: Container[str]) -> None:
     if not isinstance(command, str):
         raise ValueError(f"the command {command!r} is not a text")
     try:
@@ -161,7 +155,7 @@ def _check_command(command: object) -> None:
     except ValueError as error:  # quotes that do not close, or nothing at all
         raise ValueError(f"the command {command!r} cannot be read ({error})") from None
     package, _, name = module.partition(".")
-    if package != "spade_pyserini" or name not in NAMES:
+    if package != "spade_pyserini" or name not in known:
         raise ValueError(f"{module} is no command; they are spade_pyserini.encode and so on")
 
 
@@ -200,81 +194,3 @@ def check_figures(condition: Condition) -> Iterator[Checked]:
         for name in expected.measures:
             (measure,) = (at_level(one, level) for one in parse_measures([name]))
             yield Checked(expected, name, evaluate_run(qrels, run, [measure])[measure])
-
-
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "Run the commands of a condition, check its figures.", EXAMPLE)
-    add = parser.add_argument
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--list", action="store_true", help="show all conditions and their figures")
-    what.add_argument("--condition", metavar="NAME", help="run the commands of this one")
-    add("--dry-run", action="store_true", help="show the commands only")
-    add("--model", metavar="NAME|PATH", help=f"the model, where the commands say {ANY_MODEL}")
-    add("--seed", type=int, help=f"of training, where the commands say {SEED} (default: 0)")
-    add("--check-paper", action="store_true", help="the paper's figures have to be met, too")
-    add("--file", default=FILE, help="the conditions")
-    command.add_data_dir(parser)
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
-    if not Path(options.file).is_file():
-        message = "no such file; name one with --file, or run this in the project's folder"
-        raise NotFoundError(f"{options.file}: {message}")
-    conditions = read_conditions(Path(options.file))
-    if options.list:
-        print(_listing(conditions))
-        return
-    if options.condition not in conditions:
-        raise UsageError(f"{options.file} has no condition {options.condition!r}; see --list")
-    condition = conditions[options.condition]
-    if options.seed is not None and not any(SEED in command for command in condition.commands):
-        raise UsageError(f"{condition.name} trains nothing, or with a seed of its own")
-    if options.model and not any(ANY_MODEL in command for command in condition.commands):
-        raise UsageError(f"{condition.name} has a model of its own, {condition.model}")
-    condition = with_seed(condition, options.seed or 0)
-    lines = command_lines(condition, options.model)
-    if not options.dry_run and any(ANY_MODEL in line for line in lines):
-        raise UsageError(f"the commands say {ANY_MODEL}: name a trained model with --model")
-    print(condition.title)
-    if condition.published:
-        print(condition.published)
-    for words in lines:
-        print(f"\n$ python -m {shlex.join(words)}", flush=True)
-        if not options.dry_run:
-            run_command(words)
-    if not options.dry_run:
-        _report(list(check_figures(condition)), options.check_paper)
-
-
-def _listing(conditions: dict[str, Condition]) -> str:
-    rows = [
-        [condition.name, condition.collection, one.qrels, _figures(one), one.source]
-        for condition in conditions.values()
-        for one in condition.expected
-    ]
-    header = ["condition", "collection", "judgements", "figures", "source"]
-    return text_table(header, rows, left=(0, 1, 2, 3, 4))
-
-
-def _figures(expected: Expected) -> str:
-    return "  ".join(f"{name} {figure:g}" for name, figure in expected.measures.items())
-
-
-def _report(checked: list[Checked], check_paper: bool) -> None:
-    """Show every figure beside the one it should be, and fail if one of ours is not."""
-    wrong = 0
-    rows = []
-    for one in checked:
-        binding = check_paper or one.expected.source == "measured"
-        wrong += binding and not one.agrees
-        verdict = "ok" if one.agrees else "DIFFERS" if binding else "not checked"
-        wanted = f"{one.expected.measures[one.measure]:.4f}"
-        judged = [one.expected.qrels, one.measure]
-        rows.append([*judged, wanted, f"{one.found:.4f}", one.expected.source, verdict])
-    header = ["judgements", "measure", "expected", "found", "source", ""]
-    print(f"\n{text_table(header, rows, left=(0, 1, 4, 5))}")
-    if wrong:
-        raise SpadeError(f"{wrong} of {len(checked)} figures differ from what is expected")
-
-
-if __name__ == "__main__":
-    command.run(main)

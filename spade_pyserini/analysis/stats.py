@@ -1,20 +1,16 @@
-"""``python -m spade_pyserini.stats``: what is in an impact index, in figures."""
+"""What is in an impact index, in figures."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from spade_pyserini.cli import command
 from spade_pyserini.formats.files import folder_bytes
 from spade_pyserini.formats.tables import text_table
 from spade_pyserini.index.manifest import impact_manifest
 from spade_pyserini.index.postings import Postings
 
-MODULE = "spade_pyserini.stats"
-EXAMPLE = "python -m spade_pyserini.stats index/pydoc.spade-mini"
 PERCENTILES = (1, 25, 50, 75, 99)
 BAR = 40  # characters of the longest bar of the histogram
 BINS = 16  # of the histogram
@@ -87,25 +83,3 @@ def _histogram(impacts: dict[int, int]) -> list[str]:
         for place, number in enumerate(bins)
         if any(bins[place:])
     ]
-
-
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "What is in an impact index.", EXAMPLE)
-    add = parser.add_argument
-    add("index", metavar="DIR", help="an impact index, of ours or of another tool's making")
-    add(
-        "--frequent",
-        type=command.whole_number(0, 10**6),
-        default=20,
-        metavar="N",
-        help="terms shown",
-    )
-    add("--json", action="store_true", help="for programs")
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
-    stats = index_stats(options.index, options.frequent)
-    print(json.dumps(stats, ensure_ascii=False) if options.json else show(stats))
-
-
-if __name__ == "__main__":
-    command.run(main)

@@ -1,4 +1,4 @@
-"""``python -m spade_pyserini.dense``: a run of a dense bi-encoder, exact, through FAISS.
+"""A run of a dense bi-encoder, exact, through FAISS.
 
 ::
 
@@ -14,7 +14,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spade_pyserini.cli import command
 from spade_pyserini.errors import (
     ArtifactError,
     InputError,
@@ -25,15 +24,12 @@ from spade_pyserini.errors import (
 from spade_pyserini.formats.files import (
     atomic_write,
     beside,
-    file_name,
     lock,
     read_sealed,
-    refuse_existing,
     remove,
     sha256,
     write_sealed,
 )
-from spade_pyserini.models.minilm import MINILM
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import Document, Hit, Ranking, Topic
 
@@ -42,8 +38,6 @@ if TYPE_CHECKING:
 
     from spade_pyserini.corpora import Corpus
 
-MODULE = "spade_pyserini.dense"
-EXAMPLE = "python -m spade_pyserini.dense --corpus pydoc --topics pydoc/test --model minilm"
 FORMAT = "spade_pyserini.dense/1"
 OURS = re.compile(r"docs\d+\.(npy|json)|\.docs.*\.tmp")
 SHARD_SIZE = 2000
@@ -175,7 +169,9 @@ def _save(folder: Path, settings: dict[str, Any], shards: int = 0, documents: in
 def _manifest(folder: Path) -> dict[str, Any]:
     path = beside(folder, "manifest.json")
     if not path.is_file():
-        raise ArtifactError(f"{folder} has no {path.name} beside it: not made by {MODULE}")
+        raise ArtifactError(
+            f"{folder} has no {path.name} beside it: not made by spade_pyserini.dense"
+        )
     return read_sealed(path, FORMAT)
 
 
@@ -222,37 +218,3 @@ def _refuse_other_documents(path: Path, overwrite: bool) -> None:
     if not overwrite:
         message = f"{path} was made from other documents than the corpus has now"
         raise ArtifactError(f"{message}; choose another --index, or pass --overwrite")
-
-
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "Embed a corpus, search it exactly with FAISS.", EXAMPLE)
-    add = parser.add_argument
-    add("--corpus", required=True, metavar="NAME|PATH", help="a name, or a folder or file")
-    add("--topics", required=True, metavar="NAME|FILE", help="a split's name, or a file")
-    add("--model", default=MINILM, metavar="NAME|DIR", help="minilm, a hub name or a folder")
-    add("--index", metavar="DIR", help="the embeddings (default: index/CORPUS.MODEL.dense)")
-    add("--output", metavar="FILE", help="default: runs/run.CORPUS.MODEL-dense.TOPICS.txt")
-    add("--hits", type=command.positive, default=1000, metavar="N", help="hits per topic")
-    add("--overwrite", action="store_true", help="replace a run, and embeddings of other things")
-    command.add_data_dir(parser)
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
-
-    from spade_pyserini.corpora import open_corpus
-    from spade_pyserini.corpora.topics import read_topics, topics_name
-    from spade_pyserini.search import write_run
-
-    corpus, topics = open_corpus(options.corpus), read_topics(options.topics)
-    model = file_name(Path(options.model).name)
-    index = options.index or Path("index", f"{corpus.name}.{model}.dense")
-    name = f"run.{corpus.name}.{model}-dense.{file_name(topics_name(options.topics))}.txt"
-    output = Path(options.output or Path("runs", name))
-    refuse_existing(output, options.overwrite)
-    encode_dense(corpus, options.model, index, overwrite=options.overwrite)
-    rankings = dense_search(index, topics, options.hits)
-    write_run(rankings, output, f"{model}-dense", options.overwrite)
-    print(output)
-
-
-if __name__ == "__main__":
-    command.run(main)

@@ -54,8 +54,8 @@ def main(arguments: list[str]) -> None:
 def _run(step: str) -> None:
     """Do a step as its command does it."""
     print(f"\n$ python -m spade_pyserini.{step}", flush=True)
-    command, *arguments = shlex.split(step)
-    importlib.import_module(f"spade_pyserini.{command}.__main__").main(arguments)
+    name, *arguments = shlex.split(step)
+    importlib.import_module(f"spade_pyserini.cli.{name}").main(arguments)
 
 
 def _results() -> None:

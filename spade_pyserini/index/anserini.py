@@ -31,7 +31,7 @@ def run_index_collection(
 ) -> None:
     """Index the files below ``source``; all that Anserini says goes to ``log``."""
     command = [
-        *(sys.executable, "-m", "spade_pyserini.pyserini", "index.lucene"),
+        *(sys.executable, "-m", "spade_pyserini.lucene.pyserini_module", "index.lucene"),
         *("--collection", collection, "--input", str(source), "--index", str(index)),
         *("--generator", "DefaultLuceneDocumentGenerator", "--threads", str(threads), *options),
     ]

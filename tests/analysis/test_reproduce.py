@@ -9,13 +9,14 @@ import pytest
 import yaml
 
 from spade_pyserini import open_corpus, read_run
+from spade_pyserini.__main__ import NAMES
 from spade_pyserini.analysis.reproduce import Condition, Expected, command_lines, read_conditions
 from spade_pyserini.corpora.catalogue import VARIABLE
 from spade_pyserini.errors import InputError
 from tests.commands import Commands, child
 from tests.conftest import ROOT, shared_data
 
-SHIPPED = read_conditions(ROOT / "runs" / "reproduce.yaml")
+SHIPPED = read_conditions(ROOT / "runs" / "reproduce.yaml", NAMES)
 MEASURED = [
     one.name
     for one in SHIPPED.values()
@@ -182,7 +183,7 @@ def test_malformed_files(place: Path, content: str | list[object], message: str)
     path = Path("conditions.yaml")
     path.write_text(content if isinstance(content, str) else yaml.safe_dump(content))
     with pytest.raises(InputError, match=rf"^conditions\.yaml.*{message}"):
-        read_conditions(path)
+        read_conditions(path, NAMES)
 
 
 @pytest.mark.java
@@ -219,9 +220,7 @@ def test_a_shipped_condition(condition: Condition, monkeypatch: pytest.MonkeyPat
     parsed: list[argparse.Namespace] = []
     monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_and_stop)
     for name, *words in command_lines(condition):
-        module = importlib.import_module(name)
-        if hasattr(module, "__path__"):
-            module = importlib.import_module(f"{name}.__main__")
+        module = importlib.import_module(name.replace(".", ".cli."))
         with pytest.raises(AcceptedError):
             module.main(words)
         assert not any(word.startswith("/") for word in words)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from spade_pyserini import Hit, Ranking, read_run, write_run
 from spade_pyserini.errors import InputError, OutputExistsError
-from spade_pyserini.formats.runs import best_passages, strictly_falling
+from spade_pyserini.formats.runs import strictly_falling
+from spade_pyserini.search.batch import best_passages
 
 
 @given(st.lists(st.floats(min_value=0, max_value=1e7, width=32), max_size=200))

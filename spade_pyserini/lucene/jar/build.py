@@ -1,27 +1,25 @@
-"""``python -m spade_pyserini.jar.build``: compile our Java. Needs a JDK, which users do not."""
+"""Compile our Java into ``spade.jar``: ``make jar``. Needs a JDK, which users do not need."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import zipfile
 from pathlib import Path
 
-from spade_pyserini.cli import command
 from spade_pyserini.errors import NotFoundError, SpadeError
 from spade_pyserini.formats.files import atomic_write
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.jar import DIGEST, JAR, SOURCES, sources_digest
 
-MODULE = "spade_pyserini.jar.build"
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip file knows
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can store
 
 
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "Compile our Java into spade.jar.", f"python -m {MODULE}")
-    parser.parse_args(arguments)
+def build_jar() -> Path:
+    """Compile all sources and write the jar; the same sources give the same bytes."""
     home = os.environ.get("JAVA_HOME")
     javac = shutil.which("javac", path=str(Path(home, "bin")) if home else None)
     if javac is None:
@@ -31,15 +29,18 @@ def main(arguments: list[str]) -> None:
         command += ["-cp", str(jvm.anserini_jar()), "-d", classes]
         done = subprocess.run([*command, *map(str, sorted(SOURCES.glob("*.java")))], check=False)
         if done.returncode:
-            raise SpadeError("the sources do not compile")
+            raise SpadeError("the Java sources do not compile")
         with atomic_write(JAR) as stream, zipfile.ZipFile(stream, "w") as jar:
             jar.writestr(zipfile.ZipInfo(DIGEST, EPOCH), sources_digest())
             for path in sorted(Path(classes).rglob("*.class")):
                 name = path.relative_to(classes).as_posix()
                 entry = zipfile.ZipInfo(name, EPOCH)
                 jar.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
-    print(JAR)
+    return JAR
 
 
 if __name__ == "__main__":
-    command.run(main)
+    try:
+        print(build_jar())
+    except SpadeError as error:
+        sys.exit(f"error: {error}")
