@@ -214,10 +214,10 @@ def measure(
 
 def gflop(some: list[str], max_length: int, layers: int, terms: int, heads: int) -> float:
     """MiniLM's matrix products: 384 wide, 1,536 inside, and attention."""
-    from spade_pyserini.models.hub import model_folder
+    from spade_pyserini.models.hub import resolve_model
     from spade_pyserini.models.wordpieces import WordPieces
 
-    wordpieces = WordPieces.load(model_folder("spade-mini"))
+    wordpieces = WordPieces.load(resolve_model("spade-mini"))
     total = 0.0
     for ids in wordpieces.document_ids(some, max_length):
         layer = 2 * (4 * 384 * 384 + 2 * 384 * 1536) + 4 * 384 * len(ids)

@@ -44,7 +44,7 @@ class OutputExistsError(SpadeError):
     """The output is already there and was not made by the same call."""
 
 
-def differences(old: Mapping[str, object], new: Mapping[str, object]) -> str:
+def describe_differences(old: Mapping[str, object], new: Mapping[str, object]) -> str:
     """What a user has to see where an output was made with other settings."""
     names = [name for name in new if old.get(name) != new[name]]
     return "; ".join(f"{name} {old.get(name)}, now {new[name]}" for name in names)

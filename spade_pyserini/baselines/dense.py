@@ -19,15 +19,15 @@ from spade_pyserini.errors import (
     InputError,
     OutputExistsError,
     SpadeError,
-    differences,
+    describe_differences,
 )
 from spade_pyserini.formats.files import (
     atomic_write,
-    beside,
     lock,
     read_sealed,
     remove,
     sha256,
+    sibling,
     write_sealed,
 )
 from spade_pyserini.progress import progress_bar
@@ -136,7 +136,7 @@ def _load(name: str) -> tuple[SentenceTransformer, str]:
 
 def _start(folder: Path, settings: dict[str, Any], overwrite: bool) -> None:
     """See that the folder is free, or may be gone on with, or may be replaced."""
-    known = beside(folder, "manifest.json").exists()
+    known = sibling(folder, "manifest.json").exists()
     inside = list(folder.iterdir()) if folder.is_dir() else []
     foreign = [path for path in inside if not (known and OURS.fullmatch(path.name))]
     if folder.is_file() or foreign:
@@ -151,7 +151,7 @@ def _start(folder: Path, settings: dict[str, Any], overwrite: bool) -> None:
         if not overwrite:
             raise
         old = {}
-    if changed := differences(old, settings):
+    if changed := describe_differences(old, settings):
         if not overwrite:
             message = f"{folder} has embeddings with other settings ({changed})"
             raise OutputExistsError(f"{message}; choose another --index, or pass --overwrite")
@@ -163,11 +163,11 @@ def _start(folder: Path, settings: dict[str, Any], overwrite: bool) -> None:
 def _save(folder: Path, settings: dict[str, Any], shards: int = 0, documents: int = 0) -> None:
     """Write the manifest; one without shards is that of unfinished embeddings."""
     values = {"settings": settings, "shards": shards, "documents": documents}
-    write_sealed(beside(folder, "manifest.json"), {"format": FORMAT, **values})
+    write_sealed(sibling(folder, "manifest.json"), {"format": FORMAT, **values})
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    path = beside(folder, "manifest.json")
+    path = sibling(folder, "manifest.json")
     if not path.is_file():
         raise ArtifactError(
             f"{folder} has no {path.name} beside it: not made by spade_pyserini.dense"

@@ -19,16 +19,16 @@ from spade_pyserini.errors import (
     NotFoundError,
     OutputExistsError,
     SpadeError,
-    differences,
+    describe_differences,
 )
 from spade_pyserini.formats.files import (
     atomic_write,
-    beside,
     lock,
     read_sealed,
     refuse_existing,
     remove,
     sha256,
+    sibling,
     write_sealed,
 )
 from spade_pyserini.progress import progress_bar
@@ -143,7 +143,7 @@ def expand_corpus(
             "top_k": TOP_K,
             **asdict(sampling),
         }
-        folder = beside(output, "shards")
+        folder = sibling(output, "shards")
         _start(folder, settings, overwrite)
         documents = iter(progress_bar(corpus, "expanding", "documents"))
         shards: list[Path] = []
@@ -158,15 +158,15 @@ def expand_corpus(
         with output.open("rb") as stream:
             count = sum(1 for _ in stream)
         values = {"settings": settings, "documents": count, "sha256": sha256(output)}
-        write_sealed(beside(output, "manifest.json"), {"format": FORMAT, **values})
+        write_sealed(sibling(output, "manifest.json"), {"format": FORMAT, **values})
         remove(folder)
-        remove(beside(folder, "json"))
+        remove(sibling(folder, "json"))
     return count
 
 
 def _start(folder: Path, settings: dict[str, Any], overwrite: bool) -> None:
     """See that shards of an earlier call are those of this one, or may be replaced."""
-    path = beside(folder, "json")
+    path = sibling(folder, "json")
     if folder.exists() and not path.exists():
         raise OutputExistsError(f"{folder} is there and not of our making; choose another --output")
     try:
@@ -175,7 +175,7 @@ def _start(folder: Path, settings: dict[str, Any], overwrite: bool) -> None:
         if not overwrite:
             raise
         old = {}
-    changed = differences(old, settings)
+    changed = describe_differences(old, settings)
     if old and changed and not overwrite:
         message = f"{folder} has queries with other settings ({changed})"
         raise OutputExistsError(f"{message}; choose another --output, or pass --overwrite")

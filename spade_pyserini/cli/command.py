@@ -71,9 +71,9 @@ def add_judged(
 
 def chosen_corpus(options: argparse.Namespace) -> Corpus:
     """The corpus that the flags of `encode` and of `index --bm25` name, as they want it."""
-    from spade_pyserini.corpora import open_corpus, prepared
+    from spade_pyserini.corpora import apply_transforms, open_corpus
 
-    return prepared(
+    return apply_transforms(
         open_corpus(options.corpus, options.corpus_path),
         options.segment,
         options.expansions,

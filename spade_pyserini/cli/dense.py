@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from spade_pyserini.cli import command
 from spade_pyserini.formats.files import (
-    file_name,
     refuse_existing,
+    safe_file_name,
 )
 from spade_pyserini.models.minilm import MINILM
 
@@ -40,9 +40,9 @@ def main(arguments: list[str]) -> None:
     from spade_pyserini.search import write_run
 
     corpus, topics = open_corpus(options.corpus), read_topics(options.topics)
-    model = file_name(Path(options.model).name)
+    model = safe_file_name(Path(options.model).name)
     index = options.index or Path("index", f"{corpus.name}.{model}.dense")
-    name = f"run.{corpus.name}.{model}-dense.{file_name(topics_name(options.topics))}.txt"
+    name = f"run.{corpus.name}.{model}-dense.{safe_file_name(topics_name(options.topics))}.txt"
     output = Path(options.output or Path("runs", name))
     refuse_existing(output, options.overwrite)
     encode_dense(corpus, options.model, index, overwrite=options.overwrite)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from spade_pyserini.cli import command
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.files import file_name
+from spade_pyserini.formats.files import safe_file_name
 
 MODULE = "spade_pyserini.encode"
 EXAMPLE = "python -m spade_pyserini.encode --corpus pydoc --output encode/pydoc.spade"
@@ -102,7 +102,7 @@ def main(arguments: list[str]) -> None:
         raise UsageError("--corpus is missing; only --merge with --output can do without it")
     corpus = command.chosen_corpus(options)
     name = options.model or DEFAULT
-    model_name = file_name(Path(name).name)
+    model_name = safe_file_name(Path(name).name)
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")
     if options.ray and options.processes > 1:
         raise UsageError("--ray has workers of its own; leave --processes out")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from spade_pyserini.cli import command
 from spade_pyserini.errors import NotFoundError, UsageError
-from spade_pyserini.formats.files import atomic_write, is_unicode, refuse_existing
+from spade_pyserini.formats.files import atomic_write, is_valid_unicode, refuse_existing
 
 if TYPE_CHECKING:
     from spade_pyserini.models import SpadeModel
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> None:
     if bool(options.corpus) != bool(options.docid) or bool(options.corpus) == bool(options.text):
         raise UsageError("give either --corpus NAME|PATH and --docid ID, or --text TEXT")
     for text in (options.text, options.query):
-        if text and not is_unicode(text):
+        if text and not is_valid_unicode(text):
             raise UsageError(f"the text {text!r} is not valid Unicode")
     if options.html:
         refuse_existing(Path(options.html), options.overwrite)

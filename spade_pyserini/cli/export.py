@@ -8,7 +8,7 @@ from pathlib import Path
 
 from spade_pyserini.cli import command
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.files import file_name
+from spade_pyserini.formats.files import safe_file_name
 
 MODULE = "spade_pyserini.export"
 EXAMPLE = """python -m spade_pyserini.export --index index/pydoc.spade --to ciff --output pydoc.ciff
@@ -77,7 +77,7 @@ def _export(index: Path, options: argparse.Namespace) -> None:
     else:
         from spade_pyserini.export.milvus import write_milvus
 
-        collection = options.collection or file_name(name).replace("-", "_").replace(".", "_")
+        collection = options.collection or safe_file_name(name).replace("-", "_").replace(".", "_")
         write_milvus(
             index,
             options.uri,

@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> None:
 
     from spade_pyserini.corpora import open_corpus
     from spade_pyserini.corpora.topics import read_topics
-    from spade_pyserini.formats.files import file_name, refuse_existing
+    from spade_pyserini.formats.files import refuse_existing, safe_file_name
     from spade_pyserini.search import read_run, write_run
 
     prefix = options.output_prefix or options.run.removesuffix(".gz").removesuffix(".txt")
@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> None:
     documents = {one.docid: one.contents for one in corpus if one.docid in wanted}
     reranked = rerank(run, topics, documents, score, options.depth)
     for depth, rankings in reranked.items():
-        write_run(rankings, outputs[depth], file_name(options.model), options.overwrite)
+        write_run(rankings, outputs[depth], safe_file_name(options.model), options.overwrite)
         print(outputs[depth])
     if options.qrels:
         names = {f"rerank-{depth}": rankings for depth, rankings in reranked.items()}

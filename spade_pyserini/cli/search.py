@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from spade_pyserini.cli import command
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.files import file_name
+from spade_pyserini.formats.files import safe_file_name
 from spade_pyserini.records import Document, Hit, Topic
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _topics(options: argparse.Namespace) -> None:
     from spade_pyserini.search import ImpactSearcher, open_searcher, search_topics, write_run
 
     topics = read_topics(options.topics)
-    name = file_name(topics_name(options.topics))
+    name = safe_file_name(topics_name(options.topics))
     index = Path(options.index).resolve().name
     output = Path(options.output or Path("runs", f"run.{index}.{name}.txt"))
     refuse_existing(output, options.overwrite)
@@ -99,7 +99,7 @@ def _topics(options: argparse.Namespace) -> None:
             max_passage_hits=options.max_passage_hits,
             max_passage_delimiter=options.max_passage_delimiter,
         )
-        tag = file_name(searcher.manifest.model)
+        tag = safe_file_name(searcher.manifest.model)
         without = write_run(rankings, output, tag, options.overwrite)
     if without:
         logger.warning("%d of %d topics have no hit", without, len(topics))

@@ -59,13 +59,15 @@ def main(arguments: list[str]) -> None:
 
     from spade_pyserini.analysis.sweep import sweep
     from spade_pyserini.analysis.sweep.run import ALPHAS
-    from spade_pyserini.corpora import open_corpus, prepared
+    from spade_pyserini.corpora import apply_transforms, open_corpus
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.evaluate import DEFAULT_MEASURES, parse_measures
     from spade_pyserini.models import SpadeModel
 
     qrels, level = command.judgements(options)
-    corpus = prepared(open_corpus(options.corpus), pool=options.pool) if options.corpus else None
+    corpus = (
+        apply_transforms(open_corpus(options.corpus), pool=options.pool) if options.corpus else None
+    )
     results = sweep(
         options.components,
         read_topics(options.topics),

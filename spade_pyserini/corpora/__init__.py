@@ -14,7 +14,7 @@ from spade_pyserini.corpora.corpus import Corpus, open_corpus
 from spade_pyserini.corpora.expansions import expanded
 from spade_pyserini.corpora.pool import pooled
 from spade_pyserini.corpora.segment import Segmentation, segmented
-from spade_pyserini.corpora.transforms import prepared
+from spade_pyserini.corpora.transforms import apply_transforms
 
 __all__ = [
     "Corpus",
@@ -23,6 +23,6 @@ __all__ = [
     "expanded",
     "open_corpus",
     "pooled",
-    "prepared",
+    "apply_transforms",
     "segmented",
 ]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spade_pyserini.errors import InputError, SpadeError
-from spade_pyserini.formats.files import is_unicode
+from spade_pyserini.formats.files import is_valid_unicode
 from spade_pyserini.records import Document
 
 LONGEST_ID = 1000  # Lucene drops documents with much longer ones
@@ -84,7 +84,7 @@ def _fault(document: Document) -> str | None:
         return f"{message} cannot carry; replace them"
     if len(docid) > LONGEST_ID:
         return f"the id has {len(docid)} characters, {LONGEST_ID} are the most"
-    if not is_unicode(document.contents):
+    if not is_valid_unicode(document.contents):
         return "the text holds half of a surrogate pair (\\ud800 to \\udfff); repair it"
     return None
 

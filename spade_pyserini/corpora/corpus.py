@@ -11,7 +11,7 @@ from spade_pyserini.corpora import huggingface, irdatasets, pydoc, readers
 from spade_pyserini.corpora.catalogue import catalogue, find_collection, nearest
 from spade_pyserini.corpora.checks import Located, OnError, check_documents, locate, strict
 from spade_pyserini.errors import NotFoundError
-from spade_pyserini.formats.files import file_name, location
+from spade_pyserini.formats.files import location, safe_file_name
 from spade_pyserini.records import Document
 
 
@@ -47,10 +47,10 @@ def open_corpus(corpus: str, path: str | Path | None = None) -> Corpus:
     With ``path`` the documents come from there and ``corpus`` is only the name.
     """
     if path is not None:
-        return _local(file_name(corpus), location(path))
+        return _local(safe_file_name(corpus), location(path))
     if corpus.startswith(huggingface.PREFIX) and "://" not in corpus:
         plain = corpus.removeprefix(huggingface.PREFIX).strip("/").replace("/", "-")
-        name = file_name(plain.replace(":", "-"))
+        name = safe_file_name(plain.replace(":", "-"))
         return Corpus(name, corpus, partial(huggingface.documents, corpus))
     if found := find_collection(corpus):
         if found.name == "pydoc":
@@ -64,7 +64,7 @@ def open_corpus(corpus: str, path: str | Path | None = None) -> Corpus:
         stem = place.resolve().name
         for suffix in (".gz", ".jsonl", ".json", ".tsv"):
             stem = stem.removesuffix(suffix)
-        return _local(file_name(stem), place)
+        return _local(safe_file_name(stem), place)
     if irdatasets.is_known(corpus):
         return _of_ir_datasets(corpus.replace("/", "-"), corpus)
     names = (name for one in catalogue().values() for name in one.names)
@@ -72,7 +72,7 @@ def open_corpus(corpus: str, path: str | Path | None = None) -> Corpus:
 
 
 def _stream(name: str, source: str, read: Callable[[], Iterator[Document]]) -> Corpus:
-    return Corpus(file_name(name), source, partial(_read_stream, read, source))
+    return Corpus(safe_file_name(name), source, partial(_read_stream, read, source))
 
 
 def _of_ir_datasets(name: str, dataset: str) -> Corpus:

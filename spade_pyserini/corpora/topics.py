@@ -19,7 +19,12 @@ from spade_pyserini.corpora import irdatasets
 from spade_pyserini.corpora.catalogue import nearest
 from spade_pyserini.corpora.splits import resolve_split, split_names
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.formats.files import is_unicode, read_json_file, read_json_object, read_lines
+from spade_pyserini.formats.files import (
+    is_valid_unicode,
+    read_json_file,
+    read_json_object,
+    read_lines,
+)
 from spade_pyserini.records import Topic
 
 logger = logging.getLogger(__name__)
@@ -58,7 +63,7 @@ def _read_files(files: list[Path]) -> dict[str, Topic]:
         for line, topic in _reader(path)(path):
             if not topic.qid or topic.qid.split() != [topic.qid] or not topic.qid.isprintable():
                 raise InputError(f"the topic id {topic.qid!r} is not one word", path, line)
-            if not is_unicode(topic.text):
+            if not is_valid_unicode(topic.text):
                 message = "the text holds half of a surrogate pair (\\ud800 to \\udfff); repair it"
                 raise InputError(message, path, line)
             if topic.qid in topics:

@@ -9,7 +9,7 @@ from spade_pyserini.corpora.segment import Segmentation, segmented
 from spade_pyserini.errors import UsageError
 
 
-def prepared(
+def apply_transforms(
     corpus: Corpus,
     segment: str | None = None,
     expansions: str | None = None,

@@ -19,20 +19,20 @@ from pathlib import Path
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import OnError, Tolerance
-from spade_pyserini.encode.counts_file import check_counts, copy_counts, counts_of, read_corpus
+from spade_pyserini.encode.counts_file import check_counts_file, copy_counts, counts_of, read_corpus
 from spade_pyserini.encode.ledger import Ledger
 from spade_pyserini.encode.part import WHOLE, Part, agreed, check_numbers
 from spade_pyserini.encode.resume import (
-    found_manifest,
-    refuse_other_documents,
-    refuse_other_settings,
+    earlier_manifest,
+    refuse_changed_documents,
+    refuse_changed_settings,
     start,
 )
 from spade_pyserini.encode.shard import BATCH_TOKENS, calibrated_scale
 from spade_pyserini.encode.worker import Job, Result, Worker
 from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.formats.components import record, remove_components
-from spade_pyserini.formats.files import beside, location, lock, remove, write_lines
+from spade_pyserini.formats.files import location, lock, remove, sibling, write_lines
 from spade_pyserini.formats.vectors import Shard, VectorManifest, VectorSettings
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.progress import Progress
@@ -94,13 +94,13 @@ def encode_corpus(
             batch_tokens=batch_tokens,
             precision=model.precision,
             saturate=model.config.saturate,
-            counts_sha256=None if counts is None else check_counts(location(counts), model),
+            counts_sha256=None if counts is None else check_counts_file(location(counts), model),
         )
         # Parts that start together: one counts, the others wait and take what it counted.
         with lock(folder, wait=True) if part != WHOLE else nullcontext():
-            found = found_manifest(folder, overwrite, part)
+            found = earlier_manifest(folder, overwrite, part)
             if found and not overwrite:
-                refuse_other_settings(folder, found.settings, settings, TO_BE_FOUND)
+                refuse_changed_settings(folder, found.settings, settings, TO_BE_FOUND)
             if counts is not None:
                 copy_counts(location(counts), folder)
             begun = _begun(found, settings)
@@ -144,7 +144,7 @@ def encode_corpus(
 
 def _remove(folder: Path, shard: Shard, overwrite: bool) -> None:
     """A shard of an earlier run that the corpus has no documents for any more."""
-    refuse_other_documents(folder / shard.file, overwrite)
+    refuse_changed_documents(folder / shard.file, overwrite)
     remove(folder / shard.file)
     remove_components(folder, [shard.file])
 
@@ -222,7 +222,7 @@ def _report(manifest: VectorManifest, folder: Path, part: Part) -> None:
             "%d documents have no terms and cannot be found: %s (all are listed in %s)",
             len(empty),
             shown,
-            beside(folder, part.manifest).name,
+            sibling(folder, part.manifest).name,
         )
     clipped = sum(shard.clipped for shard in manifest.shards)
     if clipped:

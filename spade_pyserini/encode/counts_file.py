@@ -19,7 +19,7 @@ from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import OnError, strict
 from spade_pyserini.encode.part import parts_of
 from spade_pyserini.errors import ArtifactError, NotFoundError, SpadeError, UsageError
-from spade_pyserini.formats.files import atomic_write, beside, read_sealed, sha256, write_sealed
+from spade_pyserini.formats.files import atomic_write, read_sealed, sha256, sibling, write_sealed
 from spade_pyserini.formats.vectors import VectorManifest
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.term_counts import TermCounts, count_terms
@@ -31,7 +31,7 @@ FORMAT = "spade_pyserini.counts/1"
 
 def counts_path(folder: Path) -> Path:
     """``encode/X`` gives ``encode/X.counts.json``."""
-    return beside(folder, "counts.json")
+    return sibling(folder, "counts.json")
 
 
 def read_corpus(
@@ -82,7 +82,7 @@ def _in_use(folder: Path, unfinished: bool) -> Iterator[str | None]:
                 yield manifest.settings.counts_sha256
 
 
-def check_counts(source: Path, model: SpadeModel) -> str:
+def check_counts_file(source: Path, model: SpadeModel) -> str:
     """The digest of what was counted in another corpus, if the model can use it."""
     if not model.config.corpus_idf:
         raise UsageError("the model does not ask how rare terms are; leave --counts out")
@@ -138,5 +138,5 @@ def load_counts(path: Path, wordpieces: WordPieces) -> TermCounts:
         raise ArtifactError(f"{path}: {message}; encode with the model that it was counted for")
     df = torch.zeros(wordpieces.vocabulary_size, dtype=torch.long)
     for term, number in values["terms"].items():
-        df[wordpieces.places[term]] = number
+        df[wordpieces.term_ids[term]] = number
     return TermCounts(df, values["documents"], values["length"])

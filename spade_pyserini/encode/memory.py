@@ -10,7 +10,7 @@ import ctypes
 import sys
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Let glibc return what it holds and nobody uses: a tenth of a second. Others keep it."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini.errors import ArtifactError, OutputExistsError, UsageError
-from spade_pyserini.formats.files import beside, location, lock, read_lines, remove, write_lines
+from spade_pyserini.formats.files import location, lock, read_lines, remove, sibling, write_lines
 from spade_pyserini.formats.vectors import (
     MANIFEST,
     VectorManifest,
@@ -59,11 +59,11 @@ class Part(NamedTuple):
     def errors_path(self, folder: Path) -> Path:
         """Where bad documents are listed."""
         name = "errors.txt"
-        return beside(folder, name if self == WHOLE else f"part-{self.number}-of-{self.of}.{name}")
+        return sibling(folder, name if self == WHOLE else f"part-{self.number}-of-{self.of}.{name}")
 
     def locked(self, folder: Path) -> Path:
         """What is locked while it is written."""
-        return folder if self == WHOLE else beside(folder, f"part-{self.number}")
+        return folder if self == WHOLE else sibling(folder, f"part-{self.number}")
 
     def documents(self, total: int | None) -> int | None:
         """How many of a corpus's documents are its own, about."""
@@ -90,7 +90,7 @@ def merge_parts(output: str | Path) -> VectorManifest:
             raise ArtifactError(f"{folder} has no parts to merge; encode with --shard-id first")
         for part in manifests:
             remove(part.errors_path(folder))
-            remove(beside(folder, part.manifest))
+            remove(sibling(folder, part.manifest))
     return whole
 
 

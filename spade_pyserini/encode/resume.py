@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.encode.part import WHOLE, Part, parts_of
-from spade_pyserini.errors import ArtifactError, OutputExistsError, SpadeError, differences
-from spade_pyserini.formats.components import are_whole, remove_components
-from spade_pyserini.formats.files import beside, remove, sha256
+from spade_pyserini.errors import ArtifactError, OutputExistsError, SpadeError, describe_differences
+from spade_pyserini.formats.components import components_intact, remove_components
+from spade_pyserini.formats.files import remove, sha256, sibling
 from spade_pyserini.formats.vectors import (
     Shard,
     VectorManifest,
@@ -23,7 +23,7 @@ from spade_pyserini.formats.vectors import (
 from spade_pyserini.models import SpadeModel
 
 
-def found_manifest(folder: Path, overwrite: bool, part: Part) -> VectorManifest | None:
+def earlier_manifest(folder: Path, overwrite: bool, part: Part) -> VectorManifest | None:
     """What an earlier run left to go on with.
 
     With ``overwrite`` that is an unfinished encoding only: a finished one, or a damaged manifest,
@@ -32,7 +32,7 @@ def found_manifest(folder: Path, overwrite: bool, part: Part) -> VectorManifest 
     if part != WHOLE and manifest_path(folder).exists():
         message = f"{folder} is the whole of an encoding already"
         raise OutputExistsError(f"{message}; choose another --output, or leave --shard-id out")
-    if not beside(folder, part.manifest).exists():
+    if not sibling(folder, part.manifest).exists():
         return None
     try:
         found = VectorManifest.load(folder, part.manifest)
@@ -53,7 +53,7 @@ def start(
 ) -> VectorManifest:
     """The manifest to go on with: the one that is there, or a new one."""
     if found and not overwrite:
-        refuse_other_settings(folder, found.settings, settings)
+        refuse_changed_settings(folder, found.settings, settings)
     if found and found.settings == settings:
         manifest = found
     else:
@@ -67,7 +67,7 @@ def start(
     return manifest
 
 
-def refuse_other_settings(
+def refuse_changed_settings(
     folder: Path,
     found: VectorSettings,
     asked: VectorSettings,
@@ -78,7 +78,7 @@ def refuse_other_settings(
     for name, value in (unknown or {}).items():
         if new[name] == value:
             del new[name]
-    if shown := differences(old, new):
+    if shown := describe_differences(old, new):
         raise OutputExistsError(
             f"{folder} was encoded with other settings ({shown}); "
             "choose another --output, or pass --overwrite"
@@ -100,25 +100,25 @@ def _clear(folder: Path, overwrite: bool, part: Part) -> None:
         raise OutputExistsError(f"{message}; choose another --output, or pass --overwrite")
     for name in names:
         remove(folder / name)
-    remove(beside(folder, part.manifest))
+    remove(sibling(folder, part.manifest))
     if part == WHOLE:
         remove_components(folder)
         for other in parts_of(folder):
-            remove(beside(folder, other.manifest))
+            remove(sibling(folder, other.manifest))
 
 
 def intact(folder: Path, shard: Shard, digest: str, overwrite: bool, components: bool) -> bool:
     """Whether a shard of an earlier run can stay; the documents must not have changed."""
     path = folder / shard.file
     if shard.input_sha256 != digest:
-        refuse_other_documents(path, overwrite)
+        refuse_changed_documents(path, overwrite)
         return False
     if not path.is_file() or sha256(path) != shard.sha256:
         return False
-    return not components or are_whole(folder, shard)
+    return not components or components_intact(folder, shard)
 
 
-def refuse_other_documents(path: Path, overwrite: bool) -> None:
+def refuse_changed_documents(path: Path, overwrite: bool) -> None:
     if not overwrite:
         message = f"{path} was made from other documents than the corpus has now"
         raise ArtifactError(f"{message}; choose another --output, or pass --overwrite")

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import Tolerance
-from spade_pyserini.encode.memory import give_back
+from spade_pyserini.encode.memory import release_memory
 from spade_pyserini.encode.resume import intact
 from spade_pyserini.encode.shard import Encoded, Prepared, ShardEncoder, input_digest
 from spade_pyserini.formats.vectors import Shard, VectorSettings
@@ -78,7 +78,7 @@ class Worker:
                 while (read := ahead.take()).found is not None:
                     if isinstance(read.found, Prepared):
                         progress = self._watched(len(read.found.ids), ahead.begin)
-                        give_back()
+                        release_memory()
                         encoded = self.encoder.encode(read.found, progress)
                         unwritten.append(writing.submit(self._finish, encoded, read.errors))
                     else:

@@ -111,7 +111,7 @@ def _create(client: Any, kinds: Any, collection: str) -> None:
 def _load(
     client: Any, collection: str, found: Iterator[ImpactVector], wordpieces: WordPieces
 ) -> None:
-    places = wordpieces.places
+    places = wordpieces.term_ids
     while part := list(islice(found, BATCH)):
         rows = [
             {"id": docid, "impacts": {places[term]: float(x) for term, x in impacts.items()}}
@@ -137,7 +137,7 @@ class MilvusSearcher:
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """The ``k`` best documents for ``query``; ties in Milvus's order."""
-        vector = dict.fromkeys(self.wordpieces.query_places(query), 1.0)
+        vector = dict.fromkeys(self.wordpieces.query_ids(query), 1.0)
         if not vector:
             return []
         with _told(self.uri):

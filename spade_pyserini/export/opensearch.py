@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.files import atomic_write, beside, refuse_existing, remove, write_json
+from spade_pyserini.formats.files import atomic_write, refuse_existing, remove, sibling, write_json
 from spade_pyserini.index.manifest import impact_manifest
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.models.wordpieces import WordPieces
@@ -45,11 +45,11 @@ def write_bulk(
         raise UsageError(f"the field is {' or '.join(KINDS)}, not {kind}")
     impact_manifest(Path(index))
     base = Path(output)
-    old = [beside(base, name) for name in (MAPPING, QUERY)]
+    old = [sibling(base, name) for name in (MAPPING, QUERY)]
     old += sorted(base.parent.glob(f"{glob.escape(base.name)}.bulk-*.ndjson"))
     for path in old:
         refuse_existing(path, overwrite)
-    unfinished = beside(base, "building")
+    unfinished = sibling(base, "building")
     remove(unfinished)
     try:
         with Postings(index) as postings:
@@ -57,10 +57,10 @@ def write_bulk(
         for path in old:  # there may be fewer now
             remove(path)
         for path in reversed(made):
-            path.replace(beside(base, path.name))
+            path.replace(sibling(base, path.name))
     finally:
         remove(unfinished)
-    return [beside(base, path.name) for path in made]
+    return [sibling(base, path.name) for path in made]
 
 
 def _write(postings: Postings, folder: Path, kind: str) -> list[Path]:

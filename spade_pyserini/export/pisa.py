@@ -12,7 +12,7 @@ from typing import Any
 
 from spade_pyserini.errors import NotFoundError, UsageError
 from spade_pyserini.export.vocabulary import known_vectors
-from spade_pyserini.formats.files import beside, lock, remove
+from spade_pyserini.formats.files import lock, remove, sibling
 from spade_pyserini.index.build import check_ours
 from spade_pyserini.index.manifest import impact_manifest, index_tokenizer, tokenizer_path
 from spade_pyserini.index.postings import Postings
@@ -42,7 +42,7 @@ def write_pisa(
         check_ours(folder, PISA_FILE, overwrite)
     impact_manifest(source)
     pisa, wordpieces = pyterrier_pisa(), index_tokenizer(source, tokenizer)
-    unfinished = beside(folder, "building")
+    unfinished = sibling(folder, "building")
     with lock(folder):
         remove(unfinished)
         try:

@@ -21,12 +21,12 @@ from typing import NamedTuple
 from spade_pyserini.errors import ArtifactError, SpadeError
 from spade_pyserini.formats.files import (
     atomic_write,
-    beside,
     read_json_object,
     read_lines,
     read_sealed,
     remove,
     sha256,
+    sibling,
     write_sealed,
 )
 from spade_pyserini.formats.vectors import Shard, VectorManifest, is_shard_name, shard_name
@@ -44,11 +44,11 @@ class ComponentVector(NamedTuple):
 
 def components_path(folder: Path) -> Path:
     """``encode/X`` gives ``encode/X.components``."""
-    return beside(folder, "components")
+    return sibling(folder, "components")
 
 
 def manifest_path(folder: Path) -> Path:
-    return beside(folder, "components.manifest.json")
+    return sibling(folder, "components.manifest.json")
 
 
 def write_components(folder: Path, number: int, vectors: Iterable[ComponentVector]) -> str:
@@ -76,7 +76,7 @@ def record(folder: Path, shard: Shard, checksum: str) -> None:
     _save(folder, {**_known(folder), shard.file: entry})
 
 
-def are_whole(folder: Path, shard: Shard) -> bool:
+def components_intact(folder: Path, shard: Shard) -> bool:
     """Whether the components of just these vectors are there, as they were written."""
     path = components_path(folder) / shard.file
     found = _known(folder).get(shard.file)
@@ -89,7 +89,7 @@ def read_components(folder: str | Path) -> Iterator[ComponentVector]:
     """The components beside the vectors in ``folder``, in the order of their manifest."""
     folder = Path(folder)
     for shard in VectorManifest.load(folder).shards:
-        if not are_whole(folder, shard):
+        if not components_intact(folder, shard):
             message = f"{folder}: the components of {shard.file} are missing, changed, or of other"
             raise ArtifactError(f"{message} vectors; run its encode command with --components")
         path = components_path(folder) / shard.file

@@ -113,7 +113,7 @@ def read_json_object(text: str, path: Path, line: int | None = None) -> dict[str
     return value
 
 
-def is_unicode(text: str) -> bool:
+def is_valid_unicode(text: str) -> bool:
     """False where half of a surrogate pair stands alone: JSON and command lines can bring one."""
     try:
         text.encode()
@@ -214,7 +214,7 @@ def lock(path: Path, *, wait: bool = False) -> Iterator[None]:
     On an object store, one process of this machine.
     """
     if is_local(path):
-        file = beside(path, "lock")
+        file = sibling(path, "lock")
     else:
         name = hashlib.sha256(str(path).encode()).hexdigest()[:16]
         file = Path(tempfile.gettempdir(), f"spade_pyserini.{name}.lock")
@@ -271,14 +271,14 @@ def folder_bytes(folder: Path) -> int:
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
     """Raise `OutputExistsError` unless ``path`` is free, or a file that may be replaced."""
-    check_place(path)
+    check_writable(path)
     if path.is_dir():
         raise OutputExistsError(f"{path} is a folder, a file was expected; choose another name")
     if path.exists() and not overwrite:
         raise OutputExistsError(f"{path} exists already; pass --overwrite to replace it")
 
 
-def check_place(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Raise `OutputExistsError` where nothing can be written, before long work is done for it."""
     if is_local(path):
         above = next(one for one in path.absolute().parents if one.exists())
@@ -298,14 +298,14 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def beside(folder: Path, suffix: str) -> Path:
+def sibling(folder: Path, suffix: str) -> Path:
     """``encode/X`` and ``manifest.json`` give ``encode/X.manifest.json``."""
     if folder.name in ("", ".."):
         folder = folder.resolve()
     return folder.with_name(f"{folder.name}.{suffix}")
 
 
-def file_name(name: str) -> str:
+def safe_file_name(name: str) -> str:
     """``name`` as one harmless path component: a name never leads outside its folder."""
     cleaned = re.sub(r"[^\w.+-]+", "-", name).strip(".-")
     return cleaned or "unnamed"

@@ -27,7 +27,6 @@ from typing import IO, Any
 from spade_pyserini.errors import ArtifactError, InputError
 from spade_pyserini.formats.files import (
     atomic_write,
-    beside,
     is_local,
     location,
     read_json_object,
@@ -35,6 +34,7 @@ from spade_pyserini.formats.files import (
     read_sealed,
     remove,
     sha256,
+    sibling,
     write_sealed,
 )
 from spade_pyserini.records import ImpactVector
@@ -129,12 +129,12 @@ class VectorManifest:
     def save(self, folder: Path, name: str = MANIFEST) -> None:
         """Write the manifest beside ``folder``."""
         summary = {name: getattr(self, name) for name in SUMMARY}
-        write_sealed(beside(folder, name), {"format": FORMAT, **summary, **asdict(self)})
+        write_sealed(sibling(folder, name), {"format": FORMAT, **summary, **asdict(self)})
 
     @classmethod
     def load(cls, folder: Path, name: str = MANIFEST) -> VectorManifest:
         """Read the manifest beside ``folder``; one that was edited is an error."""
-        path = beside(folder, name)
+        path = sibling(folder, name)
         if not path.is_file():
             raise ArtifactError(
                 f"{folder} has no manifest ({path.name} beside it): not made by "
@@ -161,11 +161,11 @@ def _made(record: Any, values: dict[str, Any]) -> Any:
 
 
 def manifest_path(folder: Path) -> Path:
-    return beside(folder, MANIFEST)
+    return sibling(folder, MANIFEST)
 
 
 def tokenizer_path(folder: Path) -> Path:
-    return beside(folder, "tokenizer.json")
+    return sibling(folder, "tokenizer.json")
 
 
 def shard_name(number: int) -> str:
@@ -187,7 +187,7 @@ def write_shard(folder: Path, number: int, vectors: Iterable[ImpactVector]) -> s
     gzip is told no time, no name.
     """
     path = folder / shard_name(number)
-    temporary = beside(folder, f"{path.name}.{token_hex(4)}.tmp")  # two workers may have the shard
+    temporary = sibling(folder, f"{path.name}.{token_hex(4)}.tmp")  # two workers may have the shard
     with atomic_write(path, temporary) as stream:
         written = _Hashed(stream)
         with gzip.GzipFile("", "wb", fileobj=written, mtime=0, compresslevel=6) as packed:
@@ -202,7 +202,7 @@ def write_shard(folder: Path, number: int, vectors: Iterable[ImpactVector]) -> s
 
 def remove_unfinished(folder: Path, is_ours: Callable[[int], bool]) -> None:
     """Remove what a killed run left beside the folder of shards with these numbers."""
-    near = beside(folder, "docs")
+    near = sibling(folder, "docs")
     pattern = re.compile(rf"{re.escape(near.name)}(\d+)\.jsonl\.gz(\.\w+)?\.tmp")
     for path in near.parent.iterdir() if is_local(near) else ():
         found = pattern.fullmatch(path.name)

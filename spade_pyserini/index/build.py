@@ -19,7 +19,7 @@ from pathlib import Path
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, UsageError
 from spade_pyserini.formats import vectors
-from spade_pyserini.formats.files import atomic_write, beside, folder_bytes, lock, remove, sha256
+from spade_pyserini.formats.files import atomic_write, folder_bytes, lock, remove, sha256, sibling
 from spade_pyserini.index.anserini import run_index_collection
 from spade_pyserini.index.direct import write_index
 from spade_pyserini.index.foreign import check_foreign
@@ -31,10 +31,10 @@ from spade_pyserini.index.manifest import (
     tokenizer_path,
 )
 from spade_pyserini.index.reorder import write_reordered
-from spade_pyserini.index.swap import is_whole, put_in_place, restore
-from spade_pyserini.index.verify import check_counts
+from spade_pyserini.index.swap import is_intact, restore, swap_in
+from spade_pyserini.index.verify import check_lucene_counts
 from spade_pyserini.lucene import jvm
-from spade_pyserini.models.wordpieces import WordPieces, find_tokenizer
+from spade_pyserini.models.wordpieces import WordPieces, resolve_tokenizer
 
 logger = logging.getLogger(__name__)
 JAVA_BLANKS = "".join(map(chr, range(33)))  # what Java trims: Anserini skips what is left empty
@@ -118,7 +118,7 @@ def build_foreign_index(
     """
     _check_builder(builder)
     source, output = Path(source), Path(output)
-    wordpieces = WordPieces.load(find_tokenizer(tokenizer)) if tokenizer else None
+    wordpieces = WordPieces.load(resolve_tokenizer(tokenizer)) if tokenizer else None
     found = check_foreign(source, wordpieces)
     manifest = IndexManifest(
         kind="impact",
@@ -156,7 +156,7 @@ def _build_impacts(
 
     def build(unfinished: Path) -> IndexManifest:
         if manifest.reordered:
-            with _temporary(beside(output, "reordered")) as folder:
+            with _temporary(sibling(output, "reordered")) as folder:
                 moved = write_reordered(list(vectors.read_vectors(source)), folder)
                 write_index(moved, unfinished, threads=1, total=total, optimize=optimize)
         elif manifest.builder == DIRECT:
@@ -172,7 +172,7 @@ def _build_impacts(
                 total=total,
                 log=log_path(output),
             )
-        check_counts(unfinished, manifest)
+        check_lucene_counts(unfinished, manifest)
         return manifest
 
     with lock(output):
@@ -195,7 +195,7 @@ def build_bm25_index(
     """Have Anserini build an ordinary index of the same documents, for comparison."""
     output = Path(output)
     jvm.find_java()
-    with lock(output), _temporary(beside(output, "bm25-input")) as texts:
+    with lock(output), _temporary(sibling(output, "bm25-input")) as texts:
         documents, empty, digest = _write_texts(corpus, texts / "docs.jsonl")
         manifest = IndexManifest(
             kind="bm25",
@@ -223,7 +223,7 @@ def build_bm25_index(
                 total=documents,
                 log=log_path(output),
             )
-            counts = check_counts(unfinished, manifest)
+            counts = check_lucene_counts(unfinished, manifest)
             return replace(manifest, postings=counts.postings, impacts=counts.impacts)
 
         return _build(output, manifest, build, overwrite)
@@ -242,7 +242,7 @@ def _write_texts(corpus: Corpus, path: Path) -> tuple[int, int, str]:
     """The corpus as Anserini's JsonCollection: documents, empty ones, digest."""
     documents = empty = 0
     digest = hashlib.sha256()
-    with atomic_write(path, temporary=beside(path.parent, "tmp")) as stream:
+    with atomic_write(path, temporary=sibling(path.parent, "tmp")) as stream:
         for document in corpus:
             documents += 1
             empty += not document.contents.strip(JAVA_BLANKS)
@@ -270,17 +270,17 @@ def _build(
         if asked:
             message = f"{output} was built from something else or in another way"
             raise OutputExistsError(f"{message} (see {', '.join(asked)}); pass --overwrite")
-        if is_whole(output):
+        if is_intact(output):
             logger.info("%s: already built from the same input", output)
             return found
         logger.warning("%s is damaged: it is built again", output)
     elif output.exists():
         check_ours(output, LUCENE_FILE, overwrite)
-    unfinished = beside(output, "building")
+    unfinished = sibling(output, "building")
     remove(unfinished)
     try:
         manifest = build(unfinished)
-        put_in_place(unfinished, output, manifest)
+        swap_in(unfinished, output, manifest)
     finally:
         remove(unfinished)
     remove(log_path(output))
@@ -293,7 +293,7 @@ def _build(
 
 def log_path(output: Path) -> Path:
     """Where Anserini's log is kept while the index is built, and when that fails."""
-    return beside(output, "log")
+    return sibling(output, "log")
 
 
 def check_ours(output: Path, names: re.Pattern[str], overwrite: bool) -> None:

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from spade_pyserini.corpora.checks import IdSet
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.formats.files import is_unicode, sha256
+from spade_pyserini.formats.files import is_valid_unicode, sha256
 from spade_pyserini.formats.vectors import read_shard
 from spade_pyserini.models.wordpieces import MAX_TERM_LENGTH, WordPieces
 
@@ -73,7 +73,7 @@ def _check(
             raise InputError(f"{message}; quantize to fewer bits, 8 are usual", path, line)
         if len(term) > MAX_TERM_LENGTH:
             raise InputError(f"Lucene would split the term {term[:40]!r}...", path, line)
-        if not is_unicode(term):
+        if not is_valid_unicode(term):
             message = f"the term {term!r} holds half of a surrogate pair (\\ud800 to \\udfff)"
             raise InputError(f"{message}; repair it", path, line)
         if known is not None and term not in known:

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini.errors import ArtifactError
-from spade_pyserini.formats.files import beside, chosen, read_sealed, write_sealed
+from spade_pyserini.formats.files import chosen, read_sealed, sibling, write_sealed
 from spade_pyserini.formats.vectors import VectorManifest, VectorSettings
 from spade_pyserini.lucene import jvm
-from spade_pyserini.models.wordpieces import WordPieces, find_tokenizer
+from spade_pyserini.models.wordpieces import WordPieces, resolve_tokenizer
 
 FORMAT = "spade_pyserini.index/2"
 FIELD = "contents"
@@ -99,16 +99,16 @@ def empty_ids(encoded: VectorManifest) -> list[str]:
 
 
 def manifest_path(folder: Path) -> Path:
-    return beside(folder, "manifest.json")
+    return sibling(folder, "manifest.json")
 
 
 def tokenizer_path(folder: Path) -> Path:
-    return beside(folder, "tokenizer.json")
+    return sibling(folder, "tokenizer.json")
 
 
 def was_interrupted(folder: Path) -> bool:
     """Whether a change was killed between moving the old index away and the new one in."""
-    return beside(folder, BEFORE).is_dir() and not folder.exists()
+    return sibling(folder, BEFORE).is_dir() and not folder.exists()
 
 
 def impact_manifest(folder: Path) -> IndexManifest:
@@ -150,7 +150,7 @@ def index_tokenizer(folder: Path, tokenizer: str | Path | None = None) -> WordPi
     manifest = foreign_manifest(folder) if tokenizer else IndexManifest.load(folder)
     if manifest.kind != "impact":
         raise ArtifactError(f"{folder} is a {manifest.kind} index, it has no WordPieces")
-    source = find_tokenizer(tokenizer) if tokenizer else tokenizer_path(folder)
+    source = resolve_tokenizer(tokenizer) if tokenizer else tokenizer_path(folder)
     if not source.exists():
         cure = "pass --tokenizer" if manifest.tokenizer_fingerprint is None else "build it again"
         raise ArtifactError(f"{folder}: {source} is missing; {cure}")

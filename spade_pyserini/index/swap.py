@@ -9,35 +9,35 @@ from __future__ import annotations
 from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, InputError
-from spade_pyserini.formats.files import beside, remove
+from spade_pyserini.formats.files import remove, sibling
 from spade_pyserini.index.manifest import BEFORE, IndexManifest
-from spade_pyserini.index.verify import check_counts
+from spade_pyserini.index.verify import check_lucene_counts
 
 
-def put_in_place(made: Path, folder: Path, manifest: IndexManifest) -> None:
+def swap_in(made: Path, folder: Path, manifest: IndexManifest) -> None:
     """Give the index ``made`` its name and its manifest, and remove the one that had them."""
     if folder.exists():
-        folder.replace(beside(folder, BEFORE))
+        folder.replace(sibling(folder, BEFORE))
     else:  # a manifest alone is finished by the same call; a folder alone would be refused
         manifest.save(folder)
     made.replace(folder)
     manifest.save(folder)
-    remove(beside(folder, BEFORE))
+    remove(sibling(folder, BEFORE))
 
 
 def restore(folder: Path) -> None:
     """Undo what was killed before it was whole."""
-    before = beside(folder, BEFORE)
-    if before.exists() and not is_whole(folder):
+    before = sibling(folder, BEFORE)
+    if before.exists() and not is_intact(folder):
         remove(folder)
         before.replace(folder)
     remove(before)
 
 
-def is_whole(folder: Path) -> bool:
+def is_intact(folder: Path) -> bool:
     """Whether an index has as much as its manifest says."""
     try:
-        check_counts(folder, IndexManifest.load(folder))
+        check_lucene_counts(folder, IndexManifest.load(folder))
     except (ArtifactError, InputError):
         return False
     return True

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, NotFoundError
 from spade_pyserini.formats import vectors
-from spade_pyserini.formats.files import beside, is_unicode, lock, remove, sha256
+from spade_pyserini.formats.files import is_valid_unicode, lock, remove, sha256, sibling
 from spade_pyserini.index.direct import WRITABLE, write_index
 from spade_pyserini.index.manifest import (
     IndexManifest,
@@ -28,8 +28,8 @@ from spade_pyserini.index.manifest import (
     told,
 )
 from spade_pyserini.index.postings import BATCH, Postings
-from spade_pyserini.index.swap import put_in_place, restore
-from spade_pyserini.index.verify import check_counts
+from spade_pyserini.index.swap import restore, swap_in
+from spade_pyserini.index.verify import check_lucene_counts
 from spade_pyserini.lucene import jvm
 
 logger = logging.getLogger(__name__)
@@ -70,7 +70,9 @@ def add_documents(source: str | Path, index: str | Path, *, threads: int = 1) ->
 def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
     """Delete documents by their ids; one that is not there is a `NotFoundError`."""
     folder, names = Path(index), sorted(set(docids))
-    _refuse(folder, [name for name in names if not is_unicode(name)])  # Lucene has none of these
+    _refuse(
+        folder, [name for name in names if not is_valid_unicode(name)]
+    )  # Lucene has none of these
     digest = hashlib.sha256("\n".join(names).encode()).hexdigest()
     with lock(folder):
         manifest = _impact_manifest(folder)
@@ -130,7 +132,7 @@ def _impact_manifest(folder: Path) -> IndexManifest:
     """Of an index that is whole; a change that was killed in its last moment is undone."""
     restore(folder)
     manifest = IndexManifest.load(folder)
-    check_counts(folder, manifest)
+    check_lucene_counts(folder, manifest)
     if manifest.kind != "impact":
         raise ArtifactError(f"{folder} is a {manifest.kind} index; only impact indexes change")
     return manifest
@@ -145,7 +147,7 @@ def _change(
 ) -> IndexManifest:
     """Change a copy, count, and put it in place."""
     expected = replace(expected, updates=[*manifest.updates, change], optimized=False)
-    copy = beside(folder, "building")
+    copy = sibling(folder, "building")
     remove(copy)
     try:
         copy.mkdir()
@@ -153,8 +155,8 @@ def _change(
             if path.name != "write.lock":
                 _link(path, copy / path.name)
         apply(copy)
-        check_counts(copy, expected)
-        put_in_place(copy, folder, expected)
+        check_lucene_counts(copy, expected)
+        swap_in(copy, folder, expected)
     finally:
         remove(copy)
     logger.info("%s: %d documents now", folder, expected.documents)

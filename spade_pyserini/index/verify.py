@@ -46,7 +46,7 @@ def verify_index(
         return IndexManifest.load(folder)  # which says why there is none
     check_files(folder)
     manifest = foreign_manifest(folder)
-    check_counts(folder, manifest)
+    check_lucene_counts(folder, manifest)
     if source is not None:
         compared = _compare_sample(folder, manifest, Path(source), sample)
         logger.info("%s: %d documents are as their vectors in %s", folder, compared, source)
@@ -65,7 +65,7 @@ def check_files(folder: Path) -> None:
         raise ArtifactError(f"{message}; {CURE}")
 
 
-def check_counts(folder: Path, manifest: IndexManifest) -> LuceneCounts:
+def check_lucene_counts(folder: Path, manifest: IndexManifest) -> LuceneCounts:
     """Raise `ArtifactError` unless Lucene has as much as the manifest says."""
     counts = lucene_counts(folder)
     wanted = {"documents": manifest.documents}

@@ -13,7 +13,7 @@ WEIGHTS = "model.safetensors"
 FILES = ["config.json", WEIGHTS, "tokenizer.json"]
 
 
-def model_folder(name: str | Path) -> Path:
+def resolve_model(name: str | Path) -> Path:
     """The folder of a model; a Hugging Face name is downloaded, safetensors only."""
     ours = {folder.name: folder for folder in PRETRAINED.iterdir() if folder.is_dir()}
     if str(name) in ours:

@@ -26,13 +26,13 @@ from spade_pyserini.models.adapters import (
 from spade_pyserini.models.backbone import Backbone, empty_backbone, load_backbone
 from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.expansion import TermExpansionEncoder
-from spade_pyserini.models.hub import UNTRAINED, WEIGHTS, model_folder
+from spade_pyserini.models.hub import UNTRAINED, WEIGHTS, resolve_model
 from spade_pyserini.models.inflections import with_forms
 from spade_pyserini.models.layers import Halves, split
 from spade_pyserini.models.precision import autocast, check_precision
 from spade_pyserini.models.quantize import calibrate, quantize
-from spade_pyserini.models.tensors import SparseVector, mix, padded, sparse
-from spade_pyserini.models.term_counts import TermCounts, corpus_weights, no_counts
+from spade_pyserini.models.tensors import SparseVector, mix, pad_batch, sparse
+from spade_pyserini.models.term_counts import TermCounts, corpus_weights, empty_counts
 from spade_pyserini.models.term_weights import Expansion, TermWeight, term_weights
 from spade_pyserini.models.weighting import TermWeightingEncoder
 from spade_pyserini.models.wordpieces import WordPieces
@@ -133,7 +133,7 @@ class SpadeModel(nn.Module):
         """
         if name == UNTRAINED:
             return cls.from_backbone("minilm")
-        folder = model_folder(name)
+        folder = resolve_model(name)
         config = SpadeConfig.load(folder)
         wordpieces = WordPieces.load(folder)
         try:
@@ -227,7 +227,7 @@ class SpadeModel(nn.Module):
         """What a term is worth in a corpus, [|V|], beside what it is worth in a query."""
         if self.document_frequency is None:
             return torch.ones_like(self.query_weights)
-        counts = counts or no_counts(len(self.kept))
+        counts = counts or empty_counts(len(self.kept))
         return corpus_weights(counts, self.document_frequency, self.config.corpus_idf)
 
     def use_forms(self, share: float, forms: Tensor | None) -> None:
@@ -310,7 +310,7 @@ class SpadeModel(nn.Module):
         [CLS] and [SEP] alone says nothing about it.
         """
         with autocast(self.precision, self.kept.device):
-            weighting, expansion = self(*padded(batch, self.kept.device))
+            weighting, expansion = self(*pad_batch(batch, self.kept.device))
         return self._finished(weighting, batch), self._finished(expansion, batch)
 
     def _finished(self, vectors: Tensor, batch: list[list[int]]) -> Tensor:
@@ -332,7 +332,7 @@ class SpadeModel(nn.Module):
         if only is None:
             return self.aggregate(*self.components(batch))
         with autocast(self.precision, self.kept.device):
-            vectors = only(*padded(batch, self.kept.device))
+            vectors = only(*pad_batch(batch, self.kept.device))
         finished = self._finished(vectors, batch)
         return finished.log1p_() if self.config.saturate else finished
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 
-def padded(batch: list[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+def pad_batch(batch: list[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:
     """WordPiece ids as a tensor and its attention mask, [batch, length] each."""
     input_ids = torch.zeros(len(batch), max(map(len, batch)), dtype=torch.long)
     mask = torch.zeros_like(input_ids)

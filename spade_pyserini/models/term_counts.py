@@ -34,13 +34,13 @@ class TermCounts(NamedTuple):
         return self.length / max(1, self.documents)
 
 
-def all_counts(parts: list[TermCounts]) -> TermCounts:
+def merge_counts(parts: list[TermCounts]) -> TermCounts:
     """Of several collections together."""
     df, documents, length = zip(*parts, strict=True)
     return TermCounts(torch.stack(df).sum(dim=0), sum(documents), sum(length))
 
 
-def no_counts(size: int) -> TermCounts:
+def empty_counts(size: int) -> TermCounts:
     """Of a corpus that nobody has read, or of none."""
     return TermCounts(torch.zeros(size, dtype=torch.long), 0, 0)
 
@@ -94,5 +94,5 @@ def most_frequent(df: Tensor, count: int) -> Tensor:
 
 def counted_idf(wordpieces: WordPieces, counts: TermCounts, queries: Iterable[str]) -> Tensor:
     """The idf of each term, [|V|], scaled to 1 on average in queries."""
-    asked = [place for text in queries for place in wordpieces.query_places(text)]
+    asked = [place for text in queries for place in wordpieces.query_ids(text)]
     return counts.idf / counts.idf[asked].mean() if asked else counts.idf

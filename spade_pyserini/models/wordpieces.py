@@ -15,7 +15,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.formats.files import atomic_write, file_name
+from spade_pyserini.formats.files import atomic_write, safe_file_name
 
 MAX_TERM_LENGTH = 255  # Lucene's analyzers split longer ones
 PRETRAINED = Path(__file__).with_name("pretrained")  # models of this package
@@ -89,13 +89,13 @@ class WordPieces:
         return [text[start:end] for token, (start, end) in pairs if token == unknown]
 
     @cached_property
-    def places(self) -> dict[str, int]:
-        """Where each term stands in the vocabulary."""
-        return {term: place for place, term in enumerate(self.terms)}
+    def term_ids(self) -> dict[str, int]:
+        """The vocabulary id of each term."""
+        return {term: term_id for term_id, term in enumerate(self.terms)}
 
-    def query_places(self, text: str) -> list[int]:
-        """`query_terms` as places in the vocabulary."""
-        return [self.places[term] for term in self.query_terms(text)]
+    def query_ids(self, text: str) -> list[int]:
+        """`query_terms` as vocabulary ids."""
+        return [self.term_ids[term] for term in self.query_terms(text)]
 
     def document_ids(self, texts: list[str], max_length: int) -> list[list[int]]:
         """WordPiece ids of documents, with [CLS] and [SEP], cut to ``max_length``."""
@@ -106,12 +106,12 @@ class WordPieces:
             self._tokenizer.no_truncation()
 
 
-def find_tokenizer(name: str | Path) -> Path:
+def resolve_tokenizer(name: str | Path) -> Path:
     """A file or folder as it is; else the folder of a model of ours, or one on the hub."""
     if Path(name).exists():
         return Path(name)
-    if (PRETRAINED / file_name(str(name))).is_dir():
-        return PRETRAINED / file_name(str(name))
+    if (PRETRAINED / safe_file_name(str(name))).is_dir():
+        return PRETRAINED / safe_file_name(str(name))
     from huggingface_hub import hf_hub_download
 
     try:

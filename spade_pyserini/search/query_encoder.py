@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.lucene import jvm
-from spade_pyserini.models.wordpieces import WordPieces, find_tokenizer
+from spade_pyserini.models.wordpieces import WordPieces, resolve_tokenizer
 
 jvm.start()  # before pyserini does it in its own way
 
@@ -30,7 +30,7 @@ class BooleanQueryEncoder(QueryEncoder):  # type: ignore[misc]
 
     def __init__(self, tokenizer: str | Path) -> None:
         super().__init__()
-        self.wordpieces = WordPieces.load(find_tokenizer(tokenizer))
+        self.wordpieces = WordPieces.load(resolve_tokenizer(tokenizer))
 
     def encode(self, query: str, **_: Any) -> dict[str, int]:
         return dict.fromkeys(self.wordpieces.query_terms(query), 1)

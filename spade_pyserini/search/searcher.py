@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from spade_pyserini.errors import ArtifactError, UsageError
-from spade_pyserini.formats.files import is_unicode
+from spade_pyserini.formats.files import is_valid_unicode
 from spade_pyserini.index.manifest import (
     IndexManifest,
     foreign_manifest,
@@ -54,7 +54,7 @@ class _Searcher:
         if not 1 <= k <= MOST_HITS:
             raise UsageError(f"hits is from 1 to {MOST_HITS:,}, not {k:,}")
         for topic in topics:
-            if not is_unicode(topic.text):
+            if not is_valid_unicode(topic.text):
                 raise UsageError(f"the query {topic.text!r} is not valid Unicode")
         # A heap of k is allocated for every query, so ask for no more than there are.
         most = min(k, max(self.manifest.documents, 1))

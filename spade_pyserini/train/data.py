@@ -12,13 +12,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from spade_pyserini.corpora import open_corpus, prepared
+from spade_pyserini.corpora import apply_transforms, open_corpus
 from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.formats.files import read_lines
 from spade_pyserini.formats.runs import read_run
-from spade_pyserini.train.recipe import Collection, Recipe
+from spade_pyserini.train.recipe import Recipe, TrainingCollection
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,9 @@ def load_training_data(recipe: Recipe) -> TrainingData:
     return whole
 
 
-def _load_collection(collection: Collection, hard_negatives: int, taught: bool) -> TrainingData:
+def _load_collection(
+    collection: TrainingCollection, hard_negatives: int, taught: bool
+) -> TrainingData:
     for name in ("corpus", "queries"):
         if not getattr(collection, name):
             raise UsageError(f"the recipe names no {name}; add --set {name}=...")
@@ -109,7 +111,9 @@ def _load_collection(collection: Collection, hard_negatives: int, taught: bool) 
     wanted = {docid for sample in samples for docid in (sample.positive, *sample.negatives)}
     documents = {
         document.docid: document.contents
-        for document in prepared(open_corpus(collection.corpus), expansions=collection.expansions)
+        for document in apply_transforms(
+            open_corpus(collection.corpus), expansions=collection.expansions
+        )
         if document.docid in wanted
     }
     if missing := sorted(wanted - documents.keys()):
@@ -160,7 +164,7 @@ def read_teacher(path: Path, samples: list[Sample]) -> dict[str, dict[str, float
     return scores
 
 
-def _from_qrels(collection: Collection, hard_negatives: int) -> list[Sample]:
+def _from_qrels(collection: TrainingCollection, hard_negatives: int) -> list[Sample]:
     """One sample for each relevant document; the negatives are the best of the run."""
     qrels = read_qrels(collection.qrels or "")
     ranked: dict[str, list[str]] = {}

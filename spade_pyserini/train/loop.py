@@ -26,14 +26,14 @@ from tqdm import tqdm
 
 from spade_pyserini.encode.shard import calibrated_scale
 from spade_pyserini.errors import SpadeError, UsageError
-from spade_pyserini.models.tensors import mix, padded
+from spade_pyserini.models.tensors import mix, pad_batch
 from spade_pyserini.models.term_counts import (
     TermCounts,
-    all_counts,
     count_terms,
     counted_idf,
+    empty_counts,
+    merge_counts,
     most_frequent,
-    no_counts,
 )
 from spade_pyserini.train.checkpoint import (
     load_checkpoint,
@@ -121,7 +121,7 @@ class Trainer:
             for texts in self.data.documents_by_collection()
         ]
         if recipe.expansion_terms:
-            expandable.copy_(most_frequent(all_counts(counts).df, recipe.expansion_terms))
+            expandable.copy_(most_frequent(merge_counts(counts).df, recipe.expansion_terms))
         return counts
 
     @property
@@ -134,12 +134,12 @@ class Trainer:
         """What the model that this run starts from does not have already."""
         weights, power = self.model.query_weights, self.corpus_idf
         if self.recipe.idf != "none" and (weights == 1).all():
-            seen, queries = all_counts(self.counts), self.data.queries.values()
+            seen, queries = merge_counts(self.counts), self.data.queries.values()
             counted = counted_idf(self.model.wordpieces, seen, queries).to(weights)
             weights.data = counted ** (1 - power)  # the rest is for the corpus to say
         if power != self.model.config.corpus_idf:
             size = len(self.model.kept)
-            self.model.use_corpus_idf(power, all_counts([no_counts(size), *self.counts]))
+            self.model.use_corpus_idf(power, merge_counts([empty_counts(size), *self.counts]))
         if self.recipe.idf == "learned":
             weights.requires_grad_()
             self.optimisers["query"] = query_optimiser(self.model, self.recipe)
@@ -290,7 +290,7 @@ class Trainer:
         found = []
         for start in range(0, len(ids), SIMILAR):
             part = [ids[place] for place in order[start : start + SIMILAR]]
-            inputs = padded(part, self.accelerator.device)
+            inputs = pad_batch(part, self.accelerator.device)
             if name == "weighting":
                 found.append(self.model.weighting_vectors(*inputs))
             else:

@@ -19,7 +19,7 @@ from tqdm import tqdm
 from spade_pyserini.corpora import open_corpus
 from spade_pyserini.errors import InputError, SpadeError
 from spade_pyserini.models import SpadeModel
-from spade_pyserini.models.tensors import padded
+from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.train.checkpoint import (
     load_checkpoint,
     load_optimiser,
@@ -108,7 +108,7 @@ class HeadFitter:
         size = self.recipe.micro_batch
         documents = sorted(documents, key=len)
         parts = [documents[i : i + size] for i in range(0, len(documents), size)]
-        hidden = [hide(*padded(part, torch.device("cpu")), self.model) for part in parts]
+        hidden = [hide(*pad_batch(part, torch.device("cpu")), self.model) for part in parts]
         count = sum(int(chosen.sum()) for _, _, _, chosen in hidden)
         total = 0.0
         for inputs in hidden:
@@ -128,7 +128,7 @@ class HeadFitter:
             torch.manual_seed(0)
             for start in range(0, len(self.held_out), self.recipe.micro_batch):
                 part = self.held_out[start : start + self.recipe.micro_batch]
-                inputs = hide(*padded(part, torch.device("cpu")), self.model)
+                inputs = hide(*pad_batch(part, torch.device("cpu")), self.model)
                 logits, wanted = masked_lm_logits(self.model, *inputs)
                 total += nn.functional.cross_entropy(logits, wanted, reduction="sum").item()
                 right += int((logits.argmax(dim=1) == wanted).sum())

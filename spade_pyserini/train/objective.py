@@ -11,7 +11,7 @@ from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.term_counts import TermCounts
 from spade_pyserini.train import losses
 from spade_pyserini.train.data import TrainingData
-from spade_pyserini.train.query_templates import as_request
+from spade_pyserini.train.query_templates import wrap_query
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.step import LossParts
 from spade_pyserini.train.teacher import BM25Teacher, DenseTeacher
@@ -116,7 +116,7 @@ class Objective:
     def _requests(self, places: list[int]) -> list[str]:
         """The queries as the pupil is asked; teachers see what they are about only."""
         qids = [self.data.samples[place].qid for place in places]
-        return [as_request(qid, self.data.queries[qid], self.recipe.requests) for qid in qids]
+        return [wrap_query(qid, self.data.queries[qid], self.recipe.requests) for qid in qids]
 
     def _distillation(self, places: list[int], docids: list[str], relevance: Tensor) -> Tensor:
         """How far our scores are from the teacher's."""

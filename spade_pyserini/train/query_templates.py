@@ -45,7 +45,7 @@ various aspects of {}, for instance
 """.strip().splitlines()
 
 
-def as_request(qid: str, text: str, share: float) -> str:
+def wrap_query(qid: str, text: str, share: float) -> str:
     """The query, or with a chance of ``share`` a request for the same, by ``qid`` alone."""
     number = crc32(qid.encode())
     if number % 1000 >= 1000 * share:

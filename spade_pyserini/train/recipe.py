@@ -45,7 +45,7 @@ STRATEGIES = ("cotrain", "apart", "joint", "weighting", "expansion")
 
 
 @dataclass(frozen=True)
-class Collection:
+class TrainingCollection:
     """What is trained on: see `Recipe`. ``share`` is its part of the batches, beside the others.
 
     Without qrels and triples, queries are unlabelled: in the run ``negatives``, the first hit
@@ -168,7 +168,7 @@ class Recipe:
     negatives: str | None = None
     hard_negatives: int = 1
     expansions: str | None = None
-    data: tuple[Collection, ...] = ()
+    data: tuple[TrainingCollection, ...] = ()
 
     warmup_steps: int = 32_000
     steps: int = 64_000
@@ -257,12 +257,14 @@ class Recipe:
                 raise UsageError(f"the recipe names no {name}; add --set {name}=...")
 
     @property
-    def collections(self) -> tuple[Collection, ...]:
+    def collections(self) -> tuple[TrainingCollection, ...]:
         """What is trained on: the tables, or the one collection of the flat settings."""
         if self.data:
             return self.data
         self.require("corpus")
-        return (Collection(**{name: getattr(self, name) for name in flat_settings("data")}),)
+        return (
+            TrainingCollection(**{name: getattr(self, name) for name in flat_settings("data")}),
+        )
 
     @property
     def dev_collections(self) -> tuple[DevCollection, ...]:
@@ -314,7 +316,7 @@ def load_recipe(name: str | Path, *, above: tuple[Path, ...] = ()) -> Recipe:
     return _change(load_recipe(base, above=(*above, path)), values, str(path))
 
 
-T = TypeVar("T", Recipe, Collection, DevCollection)
+T = TypeVar("T", Recipe, TrainingCollection, DevCollection)
 
 
 def _parse(setting: str) -> tuple[str, Any]:
@@ -352,7 +354,7 @@ def flat_settings(table: str) -> set[str]:
     """The settings of a recipe that tables of this name stand instead of."""
     known = {field.name for field in fields(Recipe)}
     if table == "data":
-        return known & {field.name for field in fields(Collection)}
+        return known & {field.name for field in fields(TrainingCollection)}
     return known & {f"dev_{field.name}" for field in fields(DevCollection)}
 
 
@@ -361,7 +363,7 @@ def _converted(value: Any, hint: Any, place: str) -> Any:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if isinstance(value, list):
         (kind, *_) = typing.get_args(hint) or (float,)
-        if kind in (Collection, DevCollection):
+        if kind in (TrainingCollection, DevCollection):
             if not all(isinstance(one, dict) for one in value):
                 raise UsageError(f"{place} is a list of tables")
             value = tuple(_change(kind(), one, place) for one in value)

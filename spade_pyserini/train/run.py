@@ -13,7 +13,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from torch import nn
 
-from spade_pyserini.errors import OutputExistsError, UsageError, differences
+from spade_pyserini.errors import OutputExistsError, UsageError, describe_differences
 from spade_pyserini.formats.files import lock, read_json_file, write_json
 from spade_pyserini.models import SpadeConfig, SpadeModel
 from spade_pyserini.train.inflections import word_forms
@@ -69,7 +69,7 @@ def _is_finished(run: Path, stage: str, recipe: Recipe, resume: bool) -> bool:
     usual, new = (json.loads(json.dumps(_told(stage, one))) for one in (Recipe(), recipe))
     old = {**usual, **read_json_file(run / RECIPE)}  # settings may have come since it was begun
     if old != new:
-        shown = differences(old, new)
+        shown = describe_differences(old, new)
         raise OutputExistsError(f"{run} was begun with another recipe ({shown})")
     if (run / FINISHED).exists():
         logger.info("%s is finished", run)

@@ -23,12 +23,12 @@ from tqdm import tqdm
 from spade_pyserini.encode.shard import BATCH_TOKENS, batches
 from spade_pyserini.errors import UsageError
 from spade_pyserini.models import SpadeModel
-from spade_pyserini.models.tensors import mix, padded
+from spade_pyserini.models.tensors import mix, pad_batch
 from spade_pyserini.models.term_counts import count_terms
 from spade_pyserini.train import losses
 from spade_pyserini.train.data import TrainingData, load_training_data
 from spade_pyserini.train.log import RunLog
-from spade_pyserini.train.query_templates import AROUND, as_request
+from spade_pyserini.train.query_templates import AROUND, wrap_query
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import write_card
 from spade_pyserini.train.run import claim, run_stage, start_accelerator
@@ -101,7 +101,7 @@ class Words(nn.Module):
     def __init__(self, model: SpadeModel) -> None:
         super().__init__()
         around = " ".join(text.format("") for text in AROUND)
-        terms = torch.tensor(model.wordpieces.query_places(around), dtype=torch.long)
+        terms = torch.tensor(model.wordpieces.query_ids(around), dtype=torch.long)
         numbers = torch.arange(1, len(model.kept) + 1).neg()  # a term is a word of its own
         if model.forms is not None:
             numbers = torch.where(model.forms.cpu() > 0, model.forms.cpu(), numbers)
@@ -127,8 +127,8 @@ def _read(model: SpadeModel, data: TrainingData, number: int, share: float, leng
     there = set(docids)
     qids = list(dict.fromkeys(one.qid for one in samples if one.positive in there))[:QUERIES]
     words, size = model.wordpieces, len(model.kept)
-    plain = [words.query_places(data.queries[qid]) for qid in qids]
-    asked = [words.query_places(as_request(qid, data.queries[qid], share)) for qid in qids]
+    plain = [words.query_ids(data.queries[qid]) for qid in qids]
+    asked = [words.query_ids(wrap_query(qid, data.queries[qid], share)) for qid in qids]
     terms = torch.tensor(sorted({one for bag in plain + asked for one in bag}), dtype=torch.long)
     column = {int(term): place for place, term in enumerate(terms)}
     texts = [data.documents[docid] for docid in docids]
@@ -138,7 +138,7 @@ def _read(model: SpadeModel, data: TrainingData, number: int, share: float, leng
     ids = words.document_ids(texts, length)
     with torch.inference_mode():
         for batch, rows in tqdm(batches(ids, BATCH_TOKENS), desc="encoding", disable=None):
-            own, added = shipped(*padded(batch, model.kept.device))
+            own, added = shipped(*pad_batch(batch, model.kept.device))
             both = mix(own[:, terms], added[:, terms], model.config.alpha)
             weights[rows] = (both * worth[terms]).cpu()
     logger.info("%d documents, %d queries", len(docids), len(qids))

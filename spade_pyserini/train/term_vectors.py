@@ -31,7 +31,7 @@ from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.bi_encoder import load_bi_encoder
 from spade_pyserini.models.expansion import MaskedLMHead
-from spade_pyserini.models.tensors import padded
+from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import count_terms, counted_idf
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.optimizers import rate_factor
@@ -109,7 +109,7 @@ def install(vectors: TermVectors, model: SpadeModel, texts: list[str]) -> None:
     head: MaskedLMHead = model.expansion.head
     with torch.no_grad():
         ids = model.wordpieces.document_ids(texts, model.config.max_length)
-        inputs, mask = padded(ids, model.kept.device)
+        inputs, mask = pad_batch(ids, model.kept.device)
         hidden = model.expansion.backbone(input_ids=inputs, attention_mask=mask)[0][mask.bool()]
         spread = (hidden @ vectors.transform.T).std()
         head.dense.weight.copy_(vectors.transform / spread)

@@ -12,7 +12,7 @@ import torch
 from ir_measures import RR, nDCG
 from torch import Tensor
 
-from spade_pyserini.corpora import open_corpus, prepared
+from spade_pyserini.corpora import apply_transforms, open_corpus
 from spade_pyserini.corpora.qrels import Qrels, read_qrels
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.encode.shard import BATCH_TOKENS, batches
@@ -21,7 +21,7 @@ from spade_pyserini.evaluate import evaluate_run
 from spade_pyserini.formats.runs import read_run
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.precision import autocast
-from spade_pyserini.models.tensors import mix, padded
+from spade_pyserini.models.tensors import mix, pad_batch
 from spade_pyserini.models.term_counts import count_terms
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, Ranking, Topic
@@ -79,7 +79,7 @@ class DevSet:
             topics = [topics[place * len(topics) // collection.sample] for place in spread]
         self.topics: list[Topic] = topics
         self.qrels: Qrels = {topic.qid: judged[topic.qid] for topic in topics}
-        corpus = prepared(open_corpus(collection.corpus), expansions=collection.expansions)
+        corpus = apply_transforms(open_corpus(collection.corpus), expansions=collection.expansions)
         self.name = corpus.name
         documents = list(corpus)
         relevant = {x for known in self.qrels.values() for x, grade in known.items() if grade > 0}
@@ -119,7 +119,7 @@ class DevSet:
         sums = [0.0, 0.0]
         for batch, places in batches(ids, BATCH_TOKENS):
             with autocast(precision, model.kept.device):
-                both = model(*padded(batch, model.kept.device))
+                both = model(*pad_batch(batch, model.kept.device))
             own, added = (vectors.float() for vectors in both)
             terms += int(((own > 0) | (added > 0)).sum())
             weighted += int((own > 0).sum())
@@ -203,5 +203,5 @@ def query_vectors(model: SpadeModel, texts: list[str]) -> Tensor:
     """Boolean vectors [queries, |V|] of 0 and 1."""
     vectors = torch.zeros(len(texts), len(model.kept))
     for row, text in enumerate(texts):
-        vectors[row, model.wordpieces.query_places(text)] = 1
+        vectors[row, model.wordpieces.query_ids(text)] = 1
     return vectors.to(model.kept.device)

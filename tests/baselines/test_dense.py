@@ -15,7 +15,7 @@ from sentence_transformers import SentenceTransformer
 from spade_pyserini import Topic, open_corpus, read_run
 from spade_pyserini.baselines.dense import dense_search, encode_dense
 from spade_pyserini.errors import ArtifactError, InputError, NotFoundError, OutputExistsError
-from spade_pyserini.formats.files import beside
+from spade_pyserini.formats.files import sibling
 from spade_pyserini.models.minilm import minilm_folder
 from tests.commands import Commands
 from tests.conftest import write_corpus
@@ -67,7 +67,7 @@ def test_shards_are_normalised_rows_with_their_docids(index: Path) -> None:
         assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-5)
         docids += json.loads((index / f"{name}.json").read_text())["docids"]
     assert docids == [f"d{number}" for number in range(30)]
-    manifest = json.loads(beside(index, "manifest.json").read_text())
+    manifest = json.loads(sibling(index, "manifest.json").read_text())
     assert (manifest["shards"], manifest["documents"]) == (3, 30)
     assert manifest["settings"]["model"] == "minilm"
 
@@ -196,7 +196,7 @@ def test_what_is_not_ours_or_not_there(tiny_corpus: Path, tmp_path: Path) -> Non
 
 
 def test_a_damaged_manifest(index: Path, tiny_corpus: Path) -> None:
-    path = beside(index, "manifest.json")
+    path = sibling(index, "manifest.json")
     path.write_text(path.read_text().replace('"documents": 30', '"documents": 31'))
     with pytest.raises(ArtifactError, match="edited or damaged"):
         encode_dense(open_corpus(str(tiny_corpus)), "minilm", index, 12)

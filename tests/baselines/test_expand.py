@@ -19,7 +19,7 @@ from spade_pyserini import open_corpus
 from spade_pyserini.baselines.expand import QueryGenerator, Sampling, expand_corpus
 from spade_pyserini.corpora import expanded
 from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError
-from spade_pyserini.formats.files import beside, read_sealed, sha256
+from spade_pyserini.formats.files import read_sealed, sha256, sibling
 from spade_pyserini.models.minilm import minilm_folder
 from tests.commands import Commands
 from tests.conftest import write_corpus
@@ -74,7 +74,7 @@ def test_the_output_is_what_encode_reads(t5: Path, tiny_corpus: Path, tmp_path: 
     longer = list(expanded(corpus, output))
     for document, more, line in zip(corpus, longer, lines, strict=True):
         assert more.text == f"{document.text} {' '.join(line['predicted_queries'])}"
-    manifest = read_sealed(beside(output, "manifest.json"), "spade_pyserini.expansions/1")
+    manifest = read_sealed(sibling(output, "manifest.json"), "spade_pyserini.expansions/1")
     assert (manifest["documents"], manifest["sha256"]) == (30, sha256(output))
     assert manifest["settings"]["per_doc"] == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -133,7 +133,7 @@ def test_kill_9_then_the_same_command_completes(t5: Path, tmp_path: Path, run: C
     killed, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
     command = [sys.executable, "-m", "spade_pyserini.expand", *arguments, "--output", str(killed)]
     process = subprocess.Popen(command)
-    shards = beside(killed, "shards")
+    shards = sibling(killed, "shards")
     deadline = time.monotonic() + 120
     while len(list(shards.glob("docs*.jsonl"))) < 2:
         assert process.poll() is None and time.monotonic() < deadline
@@ -166,7 +166,7 @@ def test_other_settings_are_refused(
     result = run("expand", *usual, "--model", t5, *flags(SAMPLING))
     assert result.code == 1
     assert "tiny.jsonl:21: not valid JSON" in result.err
-    shards = beside(output, "shards")
+    shards = sibling(output, "shards")
     names = sorted(path.name for path in shards.glob("docs*"))
     assert [name[:8] for name in names] == ["docs0000", "docs0001"]
     result = run("expand", *usual, "--model", t5, *flags(replace(SAMPLING, per_doc=4)))
@@ -175,7 +175,7 @@ def test_other_settings_are_refused(
     other = save_t5(tiny_backbone, tmp_path / "other", seed=2)
     assert "; model_fingerprint " in run("expand", *usual, "--model", other, *flags(SAMPLING)).err
     assert sorted(path.name for path in shards.glob("docs*")) == names
-    settings = beside(shards, "json")
+    settings = sibling(shards, "json")
     whole = settings.read_bytes()
     settings.write_bytes(whole.replace(b'"per_doc": 3', b'"per_doc": 4'))
     assert "edited or damaged" in run("expand", *usual, "--model", t5, *flags(SAMPLING)).err
@@ -212,7 +212,7 @@ def test_what_cannot_be_expanded(
     with pytest.raises(InputError, match="the corpus is empty"):
         expand_corpus(nothing, str(t5), output, SAMPLING)
     assert not output.exists()
-    theirs = beside(tmp_path / "x.jsonl", "shards")
+    theirs = sibling(tmp_path / "x.jsonl", "shards")
     theirs.mkdir()
     with pytest.raises(OutputExistsError, match="not of our making"):
         expand_corpus(corpus, str(t5), tmp_path / "x.jsonl", SAMPLING, overwrite=True)

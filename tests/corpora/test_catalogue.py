@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spade_pyserini import open_corpus, read_qrels, read_topics
-from spade_pyserini.corpora import Segmentation, catalogue, expanded, prepared, segmented
+from spade_pyserini.corpora import Segmentation, apply_transforms, catalogue, expanded, segmented
 from spade_pyserini.corpora.catalogue import find_collection, find_split
 from spade_pyserini.corpora.checks import Tolerance
 from spade_pyserini.corpora.qrels import relevance_level
@@ -192,7 +192,7 @@ def test_bad_expansions(
     with pytest.raises(InputError, match=message):
         list(expanded(open_corpus(str(folder)), tmp_path / name))
     with pytest.raises(UsageError, match="goes with --expansions"):
-        prepared(open_corpus(str(folder)), expansions_per_doc=3)
+        apply_transforms(open_corpus(str(folder)), expansions_per_doc=3)
 
 
 def test_the_command_lists_what_is_here(folder: Path, run: Commands) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spade_pyserini import SpadeModel, encode_corpus, open_corpus
-from spade_pyserini.encode.memory import give_back
+from spade_pyserini.encode.memory import release_memory
 
 
 def resident() -> int:
@@ -24,7 +24,7 @@ def test_what_is_free_between_pieces_in_use_goes_back() -> None:
         if place % every:
             pieces[place] = None
     held = resident()
-    give_back()
+    release_memory()
     assert held - resident() > 0.8 * size * count
     assert all(piece == b"x" * size for piece in pieces[::every])
 

@@ -10,12 +10,12 @@ import pytest
 from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError, SpadeError
 from spade_pyserini.formats.files import (
     atomic_write,
-    file_name,
     is_local,
     location,
     lock,
     read_lines,
     refuse_existing,
+    safe_file_name,
 )
 
 
@@ -77,7 +77,7 @@ def test_a_full_disk_is_one_clear_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "..", ".hidden", "a b", "é", ""])
 def test_a_name_is_always_one_harmless_path_component(name: str) -> None:
-    cleaned = file_name(name)
+    cleaned = safe_file_name(name)
     assert Path(cleaned).name == cleaned
     assert cleaned not in ("", ".", "..")
     assert not cleaned.startswith(".")

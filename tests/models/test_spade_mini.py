@@ -66,7 +66,7 @@ def test_other_forms_and_words_around_a_query() -> None:
     model = SpadeModel.from_pretrained("spade-mini")
     (vector,) = model.encode(["An algorithm that sorts a list of numbers."])
     assert vector["algorithms"] > 0.6 * vector["algorithm"]
-    plain, places = model.query_weights, model.wordpieces.places
+    plain, places = model.query_weights, model.wordpieces.term_ids
     for word in ("interested", "papers", "articles"):
         assert plain[places[word]] < 0.5 * plain[places["algorithm"]]
 

@@ -23,7 +23,7 @@ from spade_pyserini.train.data import load_training_data
 from spade_pyserini.train.log import RunLog, read_log
 from spade_pyserini.train.loop import Trainer
 from spade_pyserini.train.optimizers import rate_factor
-from spade_pyserini.train.recipe import Collection, DevCollection
+from spade_pyserini.train.recipe import DevCollection, TrainingCollection
 from spade_pyserini.train.run import start_model
 from spade_pyserini.train.teacher import BM25Teacher, DenseTeacher
 from spade_pyserini.train.validate import DevSet, validate
@@ -250,7 +250,7 @@ def test_a_weighted_query_is_a_boolean_one_on_weighted_documents(tiny_model_fold
 
 def test_two_collections_with_the_same_ids(recipe: Recipe, tmp_path: Path) -> None:
     flat = {name: getattr(recipe, name) for name in ("corpus", "queries", "qrels", "negatives")}
-    one = Collection(**flat, share=2.0)
+    one = TrainingCollection(**flat, share=2.0)
     both = replace(recipe, data=(one, replace(one, share=1.0)))
     data = load_training_data(both)
     assert data.sizes == [12, 12]
@@ -272,7 +272,7 @@ def test_tables_in_a_recipe(tmp_path: Path) -> None:
     path = tmp_path / "two.toml"
     path.write_text('tau = 20\n[[data]]\ncorpus = "a"\nshare = 2\n[[dev]]\nsample = 7\n')
     recipe = load_recipe(path)
-    assert recipe.data == (Collection(corpus="a", share=2.0),)
+    assert recipe.data == (TrainingCollection(corpus="a", share=2.0),)
     assert recipe.dev == (DevCollection(sample=7),)
     for text, message in (
         ("[[data]]\ncorpsu = 'a'\n", "has no setting 'corpsu'; did you mean corpus"),

@@ -12,7 +12,7 @@ from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.errors import InputError, NotFoundError, UsageError
 from spade_pyserini.train import Recipe, load_recipe, mine_negatives, train
 from spade_pyserini.train.data import SampleStream, load_training_data
-from spade_pyserini.train.recipe import RECIPES, Collection, DevCollection
+from spade_pyserini.train.recipe import RECIPES, DevCollection, TrainingCollection
 from spade_pyserini.train.validate import DevSet
 from tests.commands import Commands
 
@@ -26,7 +26,7 @@ def test_the_recipes_of_the_package() -> None:
 
 
 def test_two_collections_that_would_mine_into_one_file(tmp_path: Path) -> None:
-    one = Collection(corpus="pydoc", queries="pydoc-dev", qrels="pydoc-dev")
+    one = TrainingCollection(corpus="pydoc", queries="pydoc-dev", qrels="pydoc-dev")
     recipe = Recipe(data=(one, replace(one, queries="pydoc-test")))
     with pytest.raises(UsageError, match=r"would write negatives\.pydoc\.txt"):
         mine_negatives(recipe, tmp_path / "mined")
@@ -68,7 +68,7 @@ def test_what_tables_stand_instead_of_is_not_given_in_vain(tmp_path: Path) -> No
     with pytest.raises(UsageError, match=r"both\.toml: corpus says nothing"):
         load_recipe(path)
     with pytest.raises(UsageError, match="one teacher is enough"):
-        Recipe(dense_teacher="minilm", data=(Collection(corpus="one", teacher="run.txt"),))
+        Recipe(dense_teacher="minilm", data=(TrainingCollection(corpus="one", teacher="run.txt"),))
 
 
 def test_dev_sets_that_lack_something(recipe: Recipe, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_teachers_file_wants_as_many_negatives_everywhere(recipe: Recipe, tmp_
     (tmp_path / "teacher.txt").write_text(
         "".join(f"q{q} Q0 d{d} {d + 1} {99 - d} x\n" for q in range(6) for d in range(30))
     )
-    plain = Collection(recipe.corpus, recipe.queries, teacher=str(tmp_path / "teacher.txt"))
+    plain = TrainingCollection(recipe.corpus, recipe.queries, teacher=str(tmp_path / "teacher.txt"))
     two = replace(plain, qrels=recipe.qrels, negatives=recipe.negatives)
     both = (two, replace(plain, triples=str(tmp_path / "t.tsv")))
     assert len(load_training_data(replace(recipe, data=both)).samples) == 13
@@ -158,7 +158,7 @@ def test_unlabelled_queries_take_their_positives_from_a_run(recipe: Recipe, tmp_
         "q1 Q0 d5 1 0.4 x\nq1 Q0 d6 2 0.3 x\n"  # nothing good enough
         "q2 Q0 d8 1 0.6 x\n"  # and nothing beside it
     )
-    found = Collection(
+    found = TrainingCollection(
         recipe.corpus, recipe.queries, negatives=str(tmp_path / "run.txt"), least_score=0.5
     )
     with pytest.raises(UsageError, match="nobody says what is relevant"):

@@ -10,7 +10,7 @@ import torch
 
 from spade_pyserini import SpadeModel
 from spade_pyserini.errors import InputError
-from spade_pyserini.models.tensors import padded
+from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.train import Recipe, fit_head, train
 from spade_pyserini.train.checkpoint import NAME
 from spade_pyserini.train.log import read_log
@@ -79,7 +79,7 @@ def test_micro_batches_change_nothing(tiny_model: SpadeModel) -> None:
         ["the old cat sleeps in the house", "a dog eats the fish and the bird sings"], 32
     )
     torch.manual_seed(3)
-    whole = hide(*padded(ids, torch.device("cpu")), tiny_model)
+    whole = hide(*pad_batch(ids, torch.device("cpu")), tiny_model)
     loss = masked_lm_loss(tiny_model, *whole)
     rows = [masked_lm_loss(tiny_model, *(part[[row]] for part in whole)) for row in range(2)]
     assert torch.allclose(sum(rows, torch.zeros(())), loss, atol=1e-4)
@@ -88,7 +88,7 @@ def test_micro_batches_change_nothing(tiny_model: SpadeModel) -> None:
 def test_what_is_hidden(tiny_model: SpadeModel) -> None:
     ids = tiny_model.wordpieces.document_ids(["the old cat sleeps in the house"] * 500, 32)
     torch.manual_seed(3)
-    read, mask, wanted, chosen = hide(*padded(ids, torch.device("cpu")), tiny_model)
+    read, mask, wanted, chosen = hide(*pad_batch(ids, torch.device("cpu")), tiny_model)
     special = torch.tensor(sorted(tiny_model.wordpieces.special_ids))
     assert not torch.isin(wanted[chosen], special).any()
     assert torch.equal(read[~chosen], wanted[~chosen])

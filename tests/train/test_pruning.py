@@ -4,7 +4,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spade_pyserini.models.tensors import padded
 from spade_pyserini.train import Recipe
 from spade_pyserini.train.data import load_training_data
 from spade_pyserini.train.objective import Objective
@@ -63,7 +62,7 @@ def test_removed_terms_of_a_query_are_not_asked_for(recipe: Recipe) -> None:
     places = [0, 1]
     docids = objective.documents(places)
     with torch.no_grad():
-        vectors = sum(model(*padded(objective.ids(docids), torch.device("cpu"))))
+        vectors = sum(model(*pad_batch(objective.ids(docids), torch.device("cpu"))))
         before = objective.loss(places, docids, True, vectors)["pointwise"]
         model.kept &= ~query_vectors(model, objective._texts(places)).any(dim=0)
         after = objective.loss(places, docids, True, vectors)["pointwise"]

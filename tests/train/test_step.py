@@ -24,7 +24,7 @@ def gradients(
     seen: list[torch.Tensor] | None = None,
 ) -> tuple[dict[str, float], dict[str, torch.Tensor]]:
     """``seen`` gets the vectors of every pass."""
-    from spade_pyserini.models.tensors import padded
+    from spade_pyserini.models.tensors import pad_batch
     from spade_pyserini.train import losses
 
     accelerator = start_accelerator(Recipe())
@@ -39,7 +39,7 @@ def gradients(
         }
 
     def encode(ids: list[list[int]]) -> torch.Tensor:
-        own, added = model(*padded(ids, torch.device("cpu")))
+        own, added = model(*pad_batch(ids, torch.device("cpu")))
         vectors: torch.Tensor = own + added
         if seen is not None:
             seen.append(vectors.detach())

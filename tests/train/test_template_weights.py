@@ -16,7 +16,7 @@ from spade_pyserini.train import Recipe, fit_request_weights, train
 from spade_pyserini.train.data import load_training_data
 from spade_pyserini.train.log import read_log
 from spade_pyserini.train.objective import Objective
-from spade_pyserini.train.query_templates import AROUND, as_request
+from spade_pyserini.train.query_templates import AROUND, wrap_query
 from spade_pyserini.train.run import start_model
 from spade_pyserini.train.template_weights import Words
 
@@ -24,14 +24,14 @@ from spade_pyserini.train.template_weights import Words
 def test_a_share_of_the_queries_have_words_around_them() -> None:
     assert all(around.count("{}") == 1 for around in AROUND)
     qids = [f"q{number}" for number in range(2000)]
-    asked = [as_request(qid, "a {b} c", 0.25) for qid in qids]
+    asked = [wrap_query(qid, "a {b} c", 0.25) for qid in qids]
     changed = [text for text in asked if text != "a {b} c"]
     assert 400 < len(changed) < 600
     assert all("a {b} c" in text for text in changed)
     assert len(set(changed)) == len(AROUND)
-    assert asked == [as_request(qid, "a {b} c", 0.25) for qid in qids]
-    assert {as_request(qid, "x", 0.0) for qid in qids} == {"x"}
-    assert "x" not in {as_request(qid, "x", 1.0) for qid in qids}
+    assert asked == [wrap_query(qid, "a {b} c", 0.25) for qid in qids]
+    assert {wrap_query(qid, "x", 0.0) for qid in qids} == {"x"}
+    assert "x" not in {wrap_query(qid, "x", 1.0) for qid in qids}
     with pytest.raises(UsageError, match="requests is a share"):
         Recipe(requests=1.5)
 
@@ -53,7 +53,7 @@ def test_only_the_words_around_queries_are_weighed_anew(recipe: Recipe, tmp_path
     best = fit_request_weights(changed, tmp_path / "run")
     old, new = SpadeModel.from_pretrained(init), SpadeModel.from_pretrained(best)
     words = old.wordpieces
-    around = {place for text in AROUND for place in words.query_places(text.format(""))}
+    around = {place for text in AROUND for place in words.query_ids(text.format(""))}
     moved = (old.query_weights != new.query_weights).nonzero().flatten().tolist()
     assert moved and set(moved) <= around
     assert old.config == new.config
@@ -72,7 +72,7 @@ def test_only_the_words_around_queries_are_weighed_anew(recipe: Recipe, tmp_path
 
 def test_forms_of_one_word_share_a_weight(tiny_model: SpadeModel) -> None:
     model = copy.deepcopy(tiny_model)
-    places = model.wordpieces.places
+    places = model.wordpieces.term_ids
     forms = torch.zeros(len(model.kept), dtype=torch.int32)
     forms[[places["a"], places["cat"]]] = 1
     model.use_forms(0.5, forms)
