@@ -1,4 +1,4 @@
-"""``python -m spade_pyserini.expand``: queries that documents may answer, as docT5query has them."""
+"""``python -m spade_pyserini.expand``: predicted queries for documents, as docT5query does."""
 
 from __future__ import annotations
 

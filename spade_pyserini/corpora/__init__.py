@@ -19,10 +19,10 @@ from spade_pyserini.corpora.transforms import apply_transforms
 __all__ = [
     "Corpus",
     "Segmentation",
+    "apply_transforms",
     "catalogue",
     "expanded",
     "open_corpus",
     "pooled",
-    "apply_transforms",
     "segmented",
 ]

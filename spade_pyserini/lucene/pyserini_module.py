@@ -1,7 +1,7 @@
 """Run any Pyserini module, unchanged, on the Java that this package finds.
 
 On a machine with a full JDK 21 this is the same as ``python -m pyserini.MODULE``. A Pyserini module
-that starts another Python process, as the old ``pyserini.search`` does, starts it without this help.
+that starts another Python process, as ``pyserini.search`` did, starts it without this help.
 """
 
 from __future__ import annotations

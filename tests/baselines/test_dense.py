@@ -101,7 +101,8 @@ def test_what_is_finished_is_kept(index: Path, tiny_corpus: Path) -> None:
 def test_kill_9_then_the_same_call_completes(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path / "corpus", 60)
     code = (
-        "from spade_pyserini import open_corpus; from spade_pyserini.baselines.dense import encode_dense; "
+        "from spade_pyserini import open_corpus; "
+        "from spade_pyserini.baselines.dense import encode_dense; "
         f"encode_dense(open_corpus({str(corpus)!r}), 'minilm', {str(tmp_path / 'x')!r}, 2)"
     )
     process = subprocess.Popen([sys.executable, "-c", code])

@@ -4,6 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.train import Recipe
 from spade_pyserini.train.data import load_training_data
 from spade_pyserini.train.objective import Objective
