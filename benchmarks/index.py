@@ -82,7 +82,7 @@ def counted(index: Path) -> tuple[int, int]:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from spade_pyserini.index.manifest import lucene_counts\n"
+        "from spade_pyserini.formats.index_manifest import lucene_counts\n"
         "print(*lucene_counts(Path(sys.argv[1])))\n"
     )
     command = [sys.executable, "-c", code, str(index)]

@@ -116,13 +116,13 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
 
 
 def ours(index: str) -> Callable[[str, int], Any]:
-    from spade_pyserini.search.searcher import ImpactSearcher
+    from spade_pyserini.search.impact import ImpactSearcher
 
     return ImpactSearcher(index).search
 
 
 def pyserini(index: str) -> Callable[[str, int], Any]:
-    from spade_pyserini.index.manifest import tokenizer_path
+    from spade_pyserini.formats.index_manifest import tokenizer_path
     from spade_pyserini.search.query_encoder import BooleanQueryEncoder
 
     encoder = BooleanQueryEncoder(tokenizer_path(Path(index)))

@@ -7,8 +7,8 @@ from statistics import fmean
 from typing import Any
 
 from spade_pyserini.formats.files import folder_bytes
+from spade_pyserini.formats.index_manifest import impact_manifest
 from spade_pyserini.formats.tables import text_table
-from spade_pyserini.index.manifest import impact_manifest
 from spade_pyserini.index.postings import Postings
 
 PERCENTILES = (1, 25, 50, 75, 99)

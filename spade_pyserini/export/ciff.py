@@ -15,7 +15,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, pr
 
 from spade_pyserini.errors import InputError
 from spade_pyserini.formats.files import atomic_write, refuse_existing
-from spade_pyserini.index.manifest import impact_manifest
+from spade_pyserini.formats.index_manifest import impact_manifest
 from spade_pyserini.index.postings import Postings
 
 PACKAGE = "io.osirrc.ciff"

@@ -18,7 +18,7 @@ from spade_pyserini.errors import (
     UsageError,
 )
 from spade_pyserini.export.vocabulary import known_vectors
-from spade_pyserini.index.manifest import impact_manifest, index_tokenizer
+from spade_pyserini.formats.index_manifest import impact_manifest, index_tokenizer
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, ImpactVector

@@ -20,7 +20,7 @@ from typing import Any
 
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.files import atomic_write, refuse_existing, remove, sibling, write_json
-from spade_pyserini.index.manifest import impact_manifest
+from spade_pyserini.formats.index_manifest import impact_manifest
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import ImpactVector

@@ -13,8 +13,8 @@ from typing import Any
 from spade_pyserini.errors import NotFoundError, UsageError
 from spade_pyserini.export.vocabulary import known_vectors
 from spade_pyserini.formats.files import lock, remove, sibling
+from spade_pyserini.formats.index_manifest import impact_manifest, index_tokenizer, tokenizer_path
 from spade_pyserini.index.build import check_ours
-from spade_pyserini.index.manifest import impact_manifest, index_tokenizer, tokenizer_path
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.lucene import jvm
 from spade_pyserini.models.wordpieces import WordPieces

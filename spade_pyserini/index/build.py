@@ -20,16 +20,16 @@ from spade_pyserini.corpora import Corpus
 from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, UsageError
 from spade_pyserini.formats import vectors
 from spade_pyserini.formats.files import atomic_write, folder_bytes, lock, remove, sha256, sibling
-from spade_pyserini.index.anserini import run_index_collection
-from spade_pyserini.index.direct import write_index
-from spade_pyserini.index.foreign import check_foreign
-from spade_pyserini.index.manifest import (
+from spade_pyserini.formats.index_manifest import (
     IndexManifest,
     empty_ids,
     encoder_digest,
     manifest_path,
     tokenizer_path,
 )
+from spade_pyserini.index.anserini import run_index_collection
+from spade_pyserini.index.direct import write_index
+from spade_pyserini.index.foreign import check_foreign
 from spade_pyserini.index.reorder import write_reordered
 from spade_pyserini.index.swap import is_intact, restore, swap_in
 from spade_pyserini.index.verify import check_lucene_counts

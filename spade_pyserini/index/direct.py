@@ -14,7 +14,7 @@ from typing import Any
 from tqdm import tqdm
 
 from spade_pyserini.errors import JavaError
-from spade_pyserini.index.manifest import told
+from spade_pyserini.formats.index_manifest import told
 from spade_pyserini.lucene import jvm
 
 BUFFER_MEGABYTES = 256.0  # that all threads together fill before they write segments

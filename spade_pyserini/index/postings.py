@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spade_pyserini.errors import ArtifactError
-from spade_pyserini.index.manifest import told
+from spade_pyserini.formats.index_manifest import told
 from spade_pyserini.lucene import jvm
 from spade_pyserini.records import ImpactVector
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, InputError
 from spade_pyserini.formats.files import remove, sibling
-from spade_pyserini.index.manifest import BEFORE, IndexManifest
+from spade_pyserini.formats.index_manifest import BEFORE, IndexManifest
 from spade_pyserini.index.verify import check_lucene_counts
 
 

@@ -19,14 +19,14 @@ from pathlib import Path
 from spade_pyserini.errors import ArtifactError, NotFoundError
 from spade_pyserini.formats import vectors
 from spade_pyserini.formats.files import is_valid_unicode, lock, remove, sha256, sibling
-from spade_pyserini.index.direct import WRITABLE, write_index
-from spade_pyserini.index.manifest import (
+from spade_pyserini.formats.index_manifest import (
     IndexManifest,
     LuceneCounts,
     empty_ids,
     encoder_digest,
     told,
 )
+from spade_pyserini.index.direct import WRITABLE, write_index
 from spade_pyserini.index.postings import BATCH, Postings
 from spade_pyserini.index.swap import restore, swap_in
 from spade_pyserini.index.verify import check_lucene_counts

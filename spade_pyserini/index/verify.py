@@ -13,8 +13,7 @@ from pathlib import Path
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.formats import vectors
 from spade_pyserini.formats.files import sha256
-from spade_pyserini.index.foreign import check_foreign
-from spade_pyserini.index.manifest import (
+from spade_pyserini.formats.index_manifest import (
     CURE,
     IndexManifest,
     LuceneCounts,
@@ -23,6 +22,7 @@ from spade_pyserini.index.manifest import (
     refuse_version,
     told,
 )
+from spade_pyserini.index.foreign import check_foreign
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.lucene import jvm
 from spade_pyserini.records import ImpactVector

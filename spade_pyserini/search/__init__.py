@@ -2,7 +2,7 @@
 
 from spade_pyserini.formats.runs import read_run, write_run
 from spade_pyserini.search.batch import search_topics
-from spade_pyserini.search.searcher import Bm25Searcher, ImpactSearcher, open_searcher
+from spade_pyserini.search.impact import Bm25Searcher, ImpactSearcher, open_searcher
 
 __all__ = [
     "Bm25Searcher",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from spade_pyserini.errors import UsageError
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import Hit, Ranking, Topic
-from spade_pyserini.search.searcher import MOST_HITS, Bm25Searcher, ImpactSearcher
+from spade_pyserini.search.impact import MOST_HITS, Bm25Searcher, ImpactSearcher
 
 
 def search_topics(

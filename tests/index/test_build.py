@@ -14,9 +14,14 @@ from spade_pyserini import build_bm25_index, build_impact_index, open_corpus
 from spade_pyserini.errors import ArtifactError, OutputExistsError
 from spade_pyserini.formats import vectors
 from spade_pyserini.formats.files import lock, sha256, write_sealed
+from spade_pyserini.formats.index_manifest import (
+    FORMAT,
+    IndexManifest,
+    lucene_counts,
+    manifest_path,
+)
 from spade_pyserini.index import build
 from spade_pyserini.index.anserini import run_index_collection
-from spade_pyserini.index.manifest import FORMAT, IndexManifest, lucene_counts, manifest_path
 from tests.commands import Commands, copy_artifact
 
 pytestmark = pytest.mark.java

@@ -19,9 +19,9 @@ import pytest
 
 from spade_pyserini import ImpactSearcher, build_impact_index, read_vectors
 from spade_pyserini.errors import ArtifactError, JavaError, OutputExistsError, UsageError
+from spade_pyserini.formats.index_manifest import lucene_counts
 from spade_pyserini.index import delete_documents, direct
 from spade_pyserini.index.direct import write_index
-from spade_pyserini.index.manifest import lucene_counts
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.index.reorder import document_order
 from spade_pyserini.lucene import jvm

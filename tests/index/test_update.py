@@ -28,6 +28,7 @@ from spade_pyserini.errors import (
     OutputExistsError,
     UsageError,
 )
+from spade_pyserini.formats.index_manifest import BEFORE
 from spade_pyserini.index import (
     IndexManifest,
     add_documents,
@@ -36,7 +37,6 @@ from spade_pyserini.index import (
     update,
     verify_index,
 )
-from spade_pyserini.index.manifest import BEFORE
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.lucene import jvm
 from tests.commands import Commands, copy_artifact

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.formats.files import is_valid_unicode
-from spade_pyserini.index.manifest import (
+from spade_pyserini.formats.index_manifest import (
     IndexManifest,
     foreign_manifest,
     index_tokenizer,

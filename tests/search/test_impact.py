@@ -25,8 +25,8 @@ from spade_pyserini import (
 )
 from spade_pyserini.corpora.topics import topics_name
 from spade_pyserini.errors import ArtifactError, UsageError
+from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.index import build_foreign_index
-from spade_pyserini.index.manifest import IndexManifest
 from spade_pyserini.lucene import jvm
 from spade_pyserini.search import open_searcher
 from tests.commands import Commands, child, copy_artifact
