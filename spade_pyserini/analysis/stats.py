@@ -7,8 +7,8 @@ from statistics import fmean
 from typing import Any
 
 from spade_pyserini.formats.files import folder_bytes
-from spade_pyserini.formats.index_manifest import impact_manifest
 from spade_pyserini.formats.tables import text_table
+from spade_pyserini.index.describe import describe_impact_index
 from spade_pyserini.index.postings import Postings
 
 PERCENTILES = (1, 25, 50, 75, 99)
@@ -19,9 +19,9 @@ BINS = 16  # of the histogram
 def index_stats(index: str | Path, frequent: int = 20) -> dict[str, Any]:
     """Documents, terms, postings, lengths, impacts and sizes of an impact index."""
     folder = Path(index)
-    impact_manifest(folder)
+    describe_impact_index(folder)
     with Postings(folder) as postings:
-        found = postings.figures(frequent)
+        found = postings.statistics(frequent)
     size = folder_bytes(folder)
     lengths = found.lengths
     return {

@@ -76,7 +76,13 @@ def main(arguments: list[str]) -> None:
 def _topics(options: argparse.Namespace) -> None:
     from spade_pyserini.corpora.topics import read_topics, topics_name
     from spade_pyserini.formats.files import refuse_existing
-    from spade_pyserini.search import ImpactSearcher, open_searcher, search_topics, write_run
+    from spade_pyserini.search import (
+        ImpactSearcher,
+        SearchOptions,
+        open_searcher,
+        search_topics,
+        write_run,
+    )
 
     topics = read_topics(options.topics)
     name = safe_file_name(topics_name(options.topics))
@@ -88,9 +94,7 @@ def _topics(options: argparse.Namespace) -> None:
             _refuse_wordpieces(searcher, topics)
             if options.verbose:
                 _tell_unknown(searcher, topics)
-        rankings = search_topics(
-            searcher,
-            topics,
+        settings = SearchOptions(
             hits=options.hits or 1000,
             threads=options.threads,
             batch_size=options.batch_size,
@@ -99,6 +103,7 @@ def _topics(options: argparse.Namespace) -> None:
             max_passage_hits=options.max_passage_hits,
             max_passage_delimiter=options.max_passage_delimiter,
         )
+        rankings = search_topics(searcher, topics, settings)
         tag = safe_file_name(searcher.manifest.model)
         without = write_run(rankings, output, tag, options.overwrite)
     if without:

@@ -10,7 +10,7 @@ from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import OutputExistsError, UsageError
 from spade_pyserini.index import build_bm25_index
-from spade_pyserini.search import Bm25Searcher, search_topics, write_run
+from spade_pyserini.search import Bm25Searcher, SearchOptions, search_topics, write_run
 from spade_pyserini.train.recipe import Recipe
 
 logger = logging.getLogger(__name__)
@@ -58,6 +58,6 @@ def _search(corpus: str, queries: str, qrels: str | None, path: Path, hits: int)
     except OutputExistsError:  # of a corpus that has changed since
         build_bm25_index(documents, index, threads=2, overwrite=True)
     with Bm25Searcher(index) as searcher:
-        rankings = search_topics(searcher, topics, hits=hits, threads=2)
+        rankings = search_topics(searcher, topics, SearchOptions(hits=hits, threads=2))
         without = write_run(rankings, path, "bm25", overwrite=True)
     logger.info("%s: %d topics, %d of them without a hit", path, len(topics), without)

@@ -297,6 +297,6 @@ def test_bm25_gives_pyserinis_published_figures(
     folder = shared_data(name)
     build_bm25_index(open_corpus(str(folder)), tmp_path / "index", threads=2)
     with Bm25Searcher(tmp_path / "index") as searcher:
-        found = list(search_topics(searcher, read_topics(folder / "test"), threads=2))
+        found = list(search_topics(searcher, read_topics(folder / "test")))
     value = evaluate_run(read_qrels(folder / "test"), found, [ir_measures.nDCG @ 10])
     assert value[ir_measures.nDCG @ 10] == pytest.approx(published, abs=0.0015)

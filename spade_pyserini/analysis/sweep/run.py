@@ -26,7 +26,7 @@ from spade_pyserini.evaluate import DEFAULT_MEASURES, evaluate_run
 from spade_pyserini.evaluate.measures import at_level, measure_name
 from spade_pyserini.formats.files import folder_bytes, lock, remove
 from spade_pyserini.formats.vectors import VectorManifest, verify
-from spade_pyserini.index import build_impact_index
+from spade_pyserini.index import IndexOptions, build_impact_index
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.records import Ranking, Topic
 from spade_pyserini.search import ImpactSearcher, write_run
@@ -123,7 +123,7 @@ def _index(components: Components, alpha: float, gamma: float, work: Path) -> Ro
     removed = components.frequent(gamma)
     scale = components.scale(alpha, removed)
     vectors = components.write_vectors(work / "vectors", alpha, removed, scale)
-    build_impact_index(work / "vectors", work / "index", optimize=True)
+    build_impact_index(work / "vectors", work / "index", IndexOptions(optimize=True))
     return {
         "index MB": round(folder_bytes(work / "index") / 1e6, 3),
         "terms per document": round(vectors.terms_per_document, 2),
