@@ -15,8 +15,8 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from spade_pyserini.errors import JavaError
-from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.pyserini_module import DIE_WITH_PARENT
+from spade_pyserini.lucene.runtime import environment
 
 PROGRESS = re.compile(r"([\d,]+) documents indexed")
 
@@ -50,7 +50,7 @@ def run_index_collection(source: AnseriniInput, index: Path, *, threads: int, lo
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            env={**jvm.environment(), DIE_WITH_PARENT: "1"},
+            env={**environment(), DIE_WITH_PARENT: "1"},
         ) as process,
         tqdm(desc="indexing", unit=" documents", total=source.documents, disable=None) as bar,
     ):

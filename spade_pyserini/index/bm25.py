@@ -16,7 +16,7 @@ from spade_pyserini.index.anserini import AnseriniInput, run_index_collection
 from spade_pyserini.index.counts import check_lucene_counts
 from spade_pyserini.index.options import ANSERINI
 from spade_pyserini.index.staging import build_in_staging, log_path, temporary_folder
-from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene.runtime import anserini_jar, find_java
 
 # The characters that Java's trim() removes: Anserini skips a document of only these.
 JAVA_BLANKS = "".join(map(chr, range(33)))
@@ -35,7 +35,7 @@ def build_bm25_index(
     ``optimize`` merges all segments into one.
     """
     output = Path(output)
-    jvm.find_java()  # fails early, before the corpus is read
+    find_java()  # fails early, before the corpus is read
     with lock(output), temporary_folder(sibling(output, "bm25-input")) as folder:
         texts = _write_texts(corpus, folder / "docs.jsonl")
         flags = ("--optimize",) if optimize else ()
@@ -52,7 +52,7 @@ def build_bm25_index(
             tokenizer_fingerprint=None,
             optimized=optimize,
             builder=ANSERINI,
-            anserini=jvm.anserini_jar().stem,
+            anserini=anserini_jar().stem,
         )
 
         def build(staging: Path) -> IndexManifest:

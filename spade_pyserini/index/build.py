@@ -16,7 +16,7 @@ from spade_pyserini.index.options import DIRECT, IndexOptions
 from spade_pyserini.index.reorder import write_reordered
 from spade_pyserini.index.source import VectorSource, encoded_source
 from spade_pyserini.index.staging import build_in_staging, log_path, temporary_folder
-from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene.runtime import anserini_jar, find_java
 from spade_pyserini.models.wordpieces import WordPieces, resolve_tokenizer
 
 
@@ -35,7 +35,7 @@ def build_impact_index(
     if "://" in str(source):
         raise UsageError(f"Lucene reads local folders only; copy {source} to this machine first")
     folder = Path(source)
-    jvm.find_java()  # fails early, before the vectors are read
+    find_java()  # fails early, before the vectors are read
     manifest = vectors.verify(folder)
     path = vectors.tokenizer_path(folder)
     wordpieces = WordPieces.load(path)
@@ -121,7 +121,7 @@ def _expected_manifest(
         tokenizer_fingerprint=wordpieces.fingerprint if wordpieces else None,
         optimized=options.optimize,
         builder=options.builder,
-        anserini=jvm.anserini_jar().stem,
+        anserini=anserini_jar().stem,
         encoder=source.encoder,
         reordered=options.reorder,
         empty=list(source.empty),

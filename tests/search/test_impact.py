@@ -14,7 +14,7 @@ import pytest
 from spade_pyserini import ImpactSearcher, read_vectors
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.index import build_foreign_index
-from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene import jvm, runtime
 from spade_pyserini.records import Topic
 from tests.commands import Commands, child
 
@@ -91,9 +91,9 @@ FOREIGN_JVM = """
 import sys
 import jnius_config
 from spade_pyserini import ImpactSearcher
-from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene import runtime
 from spade_pyserini.errors import JavaError
-jnius_config.set_classpath(str(jvm.anserini_jar()))
+jnius_config.set_classpath(str(runtime.anserini_jar()))
 import jnius
 with ImpactSearcher(sys.argv[1]) as searcher:
     assert len(searcher.search("the cat", 5)) == 5
@@ -110,7 +110,7 @@ def test_in_a_jvm_that_somebody_else_started(tiny_index: Path) -> None:
     """Searches use Anserini; methods that need spade.jar raise an error that says why."""
     command = [sys.executable, "-c", FOREIGN_JVM, str(tiny_index)]
     done = subprocess.run(
-        command, env=jvm.environment(), capture_output=True, text=True, check=False
+        command, env=runtime.environment(), capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 

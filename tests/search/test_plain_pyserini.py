@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene import runtime
 from tests.commands import Commands, child
 
 pytestmark = pytest.mark.java
@@ -66,8 +66,8 @@ def full_jdk() -> Path:
     """Return a JDK that plain Pyserini can start: 21 or later, with the vector module."""
     homes = [Path(os.environ.get("JAVA_HOME", "/nowhere")), *Path("/usr/lib/jvm").glob("*")]
     for home in homes:
-        java = jvm._read_release(home, "test")
-        if java and jvm._major(java.version) >= 21 and jvm.VECTOR_MODULE in java.modules:
+        java = runtime._read_release(home, "test")
+        if java and runtime._major(java.version) >= 21 and runtime.VECTOR_MODULE in java.modules:
             return home
     pytest.skip(
         "needs a full JDK 21 or later (with jdk.incubator.vector), but this machine has none"

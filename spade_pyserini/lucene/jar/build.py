@@ -15,8 +15,8 @@ from pathlib import Path
 
 from spade_pyserini.errors import NotFoundError, SpadeError
 from spade_pyserini.formats.files import atomic_write
-from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.jar import DIGEST, JAR, SOURCES, sources_digest
+from spade_pyserini.lucene.runtime import MINIMUM, anserini_jar
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time stamp that a zip file can store
 
@@ -31,8 +31,8 @@ def build_jar() -> Path:
     if javac is None:
         raise NotFoundError("no javac was found; install a JDK 21 or later and set JAVA_HOME to it")
     with tempfile.TemporaryDirectory() as classes:
-        command = [javac, "-Xlint:all,-classfile", "-Werror", "--release", str(jvm.MINIMUM)]
-        command += ["-cp", str(jvm.anserini_jar()), "-d", classes]
+        command = [javac, "-Xlint:all,-classfile", "-Werror", "--release", str(MINIMUM)]
+        command += ["-cp", str(anserini_jar()), "-d", classes]
         process = subprocess.run([*command, *map(str, sorted(SOURCES.glob("*.java")))], check=False)
         if process.returncode:
             raise SpadeError("the Java sources do not compile; see the messages of javac above")
