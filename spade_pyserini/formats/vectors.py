@@ -30,6 +30,7 @@ from spade_pyserini.formats.json_files import read_json_object
 from spade_pyserini.formats.lines import read_lines
 from spade_pyserini.formats.paths import is_local, location, remove, sibling
 from spade_pyserini.formats.vector_manifest import (
+    MANIFEST,
     Shard,
     VectorManifest,
     VectorSettings,
@@ -43,6 +44,7 @@ from spade_pyserini.records import ImpactVector
 
 # Temporary: names of vector_manifest that are still imported from here.
 __all__ = [
+    "MANIFEST",
     "Shard",
     "VectorManifest",
     "VectorSettings",
