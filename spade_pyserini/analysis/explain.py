@@ -75,7 +75,8 @@ def heat_map(text: str, terms: list[TermWeight], wordpieces: WordPieces, color: 
 
 def heat_map_html(title: str, text: str, terms: list[TermWeight], wordpieces: WordPieces) -> str:
     """The same as a page that needs nothing but itself, with a table of all terms."""
-    from spade_pyserini.analysis import html
+    from spade_pyserini.analysis.html.elements import paragraph, section, table
+    from spade_pyserini.analysis.html.page import page
 
     largest = terms[0].impact if terms else 1
     pieces = []
@@ -88,7 +89,7 @@ def heat_map_html(title: str, text: str, terms: list[TermWeight], wordpieces: Wo
             pieces.append(escape(word))
     document = f'<p style="white-space: pre-wrap; margin: 0">{"".join(pieces)}</p>'
     changes = [
-        html.paragraph(f"{name}: {'  '.join(found) or 'none'}", "")
+        paragraph(f"{name}: {'  '.join(found) or 'none'}", "")
         for name, found in _changes(terms).items()
     ]
     rows = [
@@ -96,14 +97,14 @@ def heat_map_html(title: str, text: str, terms: list[TermWeight], wordpieces: Wo
         for one in terms
     ]
     header = ["term", "in the document", "weighting", "expansion", "impact"]
-    table = html.table(header, rows) if rows else html.paragraph("It has none.")
+    all_terms = table(header, rows) if rows else paragraph("It has none.")
     note = "The deeper the colour, the larger the impact of a word's best WordPiece."
-    return html.page(
+    return page(
         title,
         [
-            html.section("Document", document, html.paragraph(note)),
-            html.section("What expansion did", *changes),
-            html.section("All terms", table),
+            section("Document", document, paragraph(note)),
+            section("What expansion did", *changes),
+            section("All terms", all_terms),
         ],
     )
 

@@ -41,8 +41,6 @@ def log_ignored_words(topics: list[Topic], searcher: ImpactSearcher) -> None:
     for qid, text in topics:
         if words := searcher.wordpieces.unknown_words(text):
             count = len(words)
-            logger.info(
-                "topic %s: %d words not in the vocabulary: %s", qid, count, " ".join(words)
-            )
+            logger.info("topic %s: %d words not in the vocabulary: %s", qid, count, " ".join(words))
         if terms := searcher.unknown_terms(text):
             logger.info("topic %s: terms in no document: %s", qid, " ".join(terms))
