@@ -1,4 +1,4 @@
-"""Checks of topics before they are searched: WordPieces instead of text, words that match nothing."""
+"""Check topics before a search: WordPieces instead of text, and words that match nothing."""
 
 from __future__ import annotations
 
