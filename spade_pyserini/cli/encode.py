@@ -89,7 +89,7 @@ def main(arguments: list[str]) -> None:
 
     # After parsing: torch and transformers take seconds to import.
     from spade_pyserini.encode import encode_corpus, merge_parts
-    from spade_pyserini.encode.part import Part
+    from spade_pyserini.sharding.part import Part
     from spade_pyserini.models import SpadeModel
     from spade_pyserini.models.hub import DEFAULT
     from spade_pyserini.models.precision import check_backend

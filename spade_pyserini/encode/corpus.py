@@ -20,16 +20,16 @@ from pathlib import Path
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import OnError, Tolerance
 from spade_pyserini.encode.counts_file import check_counts_file, copy_counts, counts_of, read_corpus
-from spade_pyserini.encode.ledger import Ledger
-from spade_pyserini.encode.part import WHOLE, Part, agreed, check_numbers
-from spade_pyserini.encode.resume import (
+from spade_pyserini.sharding.ledger import Ledger
+from spade_pyserini.sharding.part import WHOLE, Part, agreed, check_numbers
+from spade_pyserini.sharding.resume import (
     earlier_manifest,
     refuse_changed_documents,
     refuse_changed_settings,
     start,
 )
 from spade_pyserini.encode.shard import BATCH_TOKENS, calibrated_scale
-from spade_pyserini.encode.worker import Job, Result, Worker
+from spade_pyserini.sharding.worker import Job, Result, Worker
 from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.formats.components import record, remove_components
 from spade_pyserini.formats.files import location, lock, remove, sibling, write_lines
@@ -75,7 +75,7 @@ def encode_corpus(
     if part != WHOLE and components:
         raise UsageError("components are kept by one run for all shards; leave --shard-id out")
     if processes > 1:
-        from spade_pyserini.encode.processes import devices
+        from spade_pyserini.sharding.processes import devices
 
         devices(model, processes)  # a wrong call is told before the corpus is counted
     with lock(part.locked(folder)), _listed(part.errors_path(folder)) as errors:
@@ -154,13 +154,13 @@ def _results(
 ) -> Iterator[Result]:
     """From workers here, in other processes, or on a cluster (``ray``)."""
     if ray is not None:
-        from spade_pyserini.encode.cluster import run_on_ray
+        from spade_pyserini.sharding.cluster import run_on_ray
 
         return run_on_ray(job, part, ray, progress)
     if processes == 1:
         numbers = map(part.shard, itertools.count())
         return Worker(job, progress).run(numbers)
-    from spade_pyserini.encode.processes import run_processes
+    from spade_pyserini.sharding.processes import run_processes
 
     return run_processes(job, part, processes, progress)
 

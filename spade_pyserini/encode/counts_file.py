@@ -17,7 +17,7 @@ import torch
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import OnError, strict
-from spade_pyserini.encode.part import parts_of
+from spade_pyserini.sharding.part import parts_of
 from spade_pyserini.errors import ArtifactError, NotFoundError, SpadeError, UsageError
 from spade_pyserini.formats.files import atomic_write, read_sealed, sha256, sibling, write_sealed
 from spade_pyserini.formats.vectors import VectorManifest

@@ -22,8 +22,8 @@ from spade_pyserini import (
     read_vectors,
 )
 from spade_pyserini.encode.corpus import SHARD_SIZE
-from spade_pyserini.encode.ledger import Ledger
-from spade_pyserini.encode.part import WHOLE
+from spade_pyserini.sharding.ledger import Ledger
+from spade_pyserini.sharding.part import WHOLE
 from spade_pyserini.encode.shard import BATCH_TOKENS, ShardEncoder, batches
 from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, SpadeError
 from spade_pyserini.formats.files import lock

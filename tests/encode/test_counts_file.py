@@ -12,7 +12,7 @@ import torch
 
 from spade_pyserini import SpadeModel, encode_corpus, open_corpus, read_vectors
 from spade_pyserini.encode.counts_file import counts_path, load_counts
-from spade_pyserini.encode.part import Part, merge_parts
+from spade_pyserini.sharding.part import Part, merge_parts
 from spade_pyserini.errors import (
     ArtifactError,
     InputError,

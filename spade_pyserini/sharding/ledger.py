@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from spade_pyserini.encode.part import Part
+from spade_pyserini.sharding.part import Part
 from spade_pyserini.formats.vectors import Shard, VectorManifest
 
 SHARE = 0.05  # of the time, at most, goes into saving: a manifest of many shards takes seconds

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import multiprocessing
 
-from spade_pyserini.encode.part import Part
-from spade_pyserini.encode.worker import Job, Result, Worker
+from spade_pyserini.sharding.part import Part
+from spade_pyserini.sharding.worker import Job, Result, Worker
 from spade_pyserini.errors import SpadeError, UsageError
 from spade_pyserini.models import SpadeModel
 

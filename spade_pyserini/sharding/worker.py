@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import Tolerance
-from spade_pyserini.encode.memory import release_memory
-from spade_pyserini.encode.resume import intact
+from spade_pyserini.sharding.memory import release_memory
+from spade_pyserini.sharding.resume import intact
 from spade_pyserini.encode.shard import Encoded, Prepared, ShardEncoder, input_digest
 from spade_pyserini.formats.vectors import Shard, VectorSettings
 from spade_pyserini.models import SpadeModel

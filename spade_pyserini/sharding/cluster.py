@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from spade_pyserini.encode.part import Part
-from spade_pyserini.encode.worker import Job, Result, Worker
+from spade_pyserini.sharding.part import Part
+from spade_pyserini.sharding.worker import Job, Result, Worker
 from spade_pyserini.errors import NotFoundError, SpadeError
 
 TRIES = 3  # of a shard whose workers die

@@ -19,7 +19,7 @@ from spade_pyserini.formats.vectors import VectorManifest, verify
 from tests.commands import Commands
 from tests.conftest import write_corpus
 from tests.encode.test_corpus import shards
-from tests.encode.test_processes import half_for_one
+from tests.sharding.test_processes import half_for_one
 
 
 def test_without_ray_the_cure_is_named(

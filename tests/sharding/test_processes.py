@@ -38,9 +38,9 @@ from spade_pyserini.corpora.checks import Located, OnError
 from spade_pyserini.corpora.readers import read_files
 from spade_pyserini.corpora.segment import Segmentation, segmented
 from spade_pyserini.encode import Part, merge_parts
-from spade_pyserini.encode.part import WHOLE, check_numbers
-from spade_pyserini.encode.processes import devices, finished, run_processes
-from spade_pyserini.encode.worker import Job, ShardReader, Worker
+from spade_pyserini.sharding.part import WHOLE, check_numbers
+from spade_pyserini.sharding.processes import devices, finished, run_processes
+from spade_pyserini.sharding.worker import Job, ShardReader, Worker
 from spade_pyserini.errors import ArtifactError, SpadeError, UsageError
 from spade_pyserini.formats.vectors import VectorManifest, verify
 from spade_pyserini.progress import Progress

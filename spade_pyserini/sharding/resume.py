@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from spade_pyserini.encode.part import WHOLE, Part, parts_of
+from spade_pyserini.sharding.part import WHOLE, Part, parts_of
 from spade_pyserini.errors import ArtifactError, OutputExistsError, SpadeError, describe_differences
 from spade_pyserini.formats.components import components_intact, remove_components
 from spade_pyserini.formats.files import remove, sha256, sibling

@@ -1,0 +1,1 @@
+"""A resumable job over the shards of a corpus."""
