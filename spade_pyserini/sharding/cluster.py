@@ -1,10 +1,10 @@
-"""Workers on a Ray cluster: the driver only hands out numbers of shards.
+"""Workers on a Ray cluster; the driver sends them shard numbers.
 
-    python -m spade_pyserini.encode --corpus msmarco --output /shared/msmarco.spade --ray auto
+    spade encode --corpus msmarco --output /shared/msmarco.spade --ray auto
 
-Corpus and output are on storage that all nodes reach by the same name. A GPU is a worker where
-there are GPUs, a core is one elsewhere. The shard of a worker that dies is given to another one.
-A worker is done when it has come to the end of the corpus itself: all must find the same end.
+All nodes must reach the corpus and the output by the same paths, on shared storage. If the cluster
+has GPUs, each GPU is a worker; otherwise, each CPU core is one. If a worker dies, another worker
+gets its shards. Each worker reads the corpus to its end, and all must find the same end.
 """
 
 from __future__ import annotations
@@ -12,133 +12,153 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from spade_pyserini.sharding.part import Part
-from spade_pyserini.sharding.worker import Job, Result, Worker
 from spade_pyserini.errors import NotFoundError, SpadeError
+from spade_pyserini.sharding.protocols import Advance
+from spade_pyserini.sharding.worker import Job, Result, Worker, movable
 
-TRIES = 3  # of a shard whose workers die
-AHEAD = 2  # shards that a worker has been given at one time
+MAX_DEATHS = 3  # of workers that processed the same shard, until the job fails
+QUEUE_LENGTH = 2  # shards that a worker is sent at a time
 
 
-def run_on_ray(
-    job: Job, part: Part, address: str, progress: Callable[[int, int], None]
-) -> Iterator[Result]:
-    """All shards of ``part``, as they are finished. ``address`` as in ``ray.init``, or local."""
-    ray = _ray()
-    started = not ray.is_initialized()
-    if started:
+@dataclass(frozen=True)
+class RayCluster:
+    """Runs a job on a cluster. The job's task must be a `MovableTask`.
+
+    ``address`` is as in ``ray.init``, or ``local`` to start Ray on this machine.
+    """
+
+    address: str
+
+    def __call__(self, job: Job, advance: Advance) -> Iterator[Result]:
+        """Process all shards of the job's part; yield them as they are finished."""
+        ray = _import_ray()
+        connect = not ray.is_initialized()
+        if connect:
+            address = None if self.address == "local" else self.address
+            try:
+                ray.init(address=address, log_to_driver=False)
+            except (ConnectionError, ValueError) as error:
+                raise NotFoundError(f"no Ray cluster at {self.address!r}: {error}") from None
         try:
-            ray.init(address=None if address == "local" else address, log_to_driver=False)
-        except (ConnectionError, ValueError) as error:
-            raise NotFoundError(f"no Ray cluster at {address!r}: {error}") from None
-    try:
-        for result in _Driver(ray, job, part).run():
-            if result.shard and result.fresh:
-                progress(result.shard.documents, result.shard.terms)
-            yield result
-    finally:
-        if started:
-            ray.shutdown()
+            for result in _Driver(ray, job).run():
+                if result.shard and result.fresh:
+                    advance(result.shard.documents, result.shard.terms)
+                yield result
+        finally:
+            if connect:
+                ray.shutdown()
 
 
 class _Driver:
-    def __init__(self, ray: Any, job: Job, part: Part) -> None:
-        self.ray, self.part = ray, part
+    """Hands out shard numbers and collects the results."""
+
+    def __init__(self, ray: Any, job: Job) -> None:
+        self.ray, self.part = ray, job.output.part
         self.gpus = int(ray.cluster_resources().get("GPU", 0))
-        model = job.model.cpu()
-        self.job = ray.put(replace(job, model=model, folder=job.folder.resolve()))
-        self.again: deque[int] = deque()
-        self.place = 0
-        self.ended: set[Any] = set()  # workers that came to the end of the corpus
-        self.tries: Counter[int] = Counter()
+        output = replace(job.output, folder=job.output.folder.resolve())
+        self.job = ray.put(replace(job, task=movable(job).on_device("cpu"), output=output))
+        self.lost: deque[int] = deque()  # shards of dead workers
+        self.index = 0  # of the next shard of this part
+        self.ended: set[Any] = set()  # workers that reached the end of the corpus
+        self.deaths: Counter[int] = Counter()  # by shard number
         self.workers: list[Any] = []  # that are alive, as far as is known
-        self.given: dict[Any, tuple[Any, int]] = {}  # by reference: worker, number
+        self.pending: dict[Any, tuple[Any, int]] = {}  # by reference: worker, shard number
 
     def run(self) -> Iterator[Result]:
+        """Process all shards; yield them as they are finished."""
         cores = int(self.ray.cluster_resources().get("CPU", 1))
         self.workers = [self._start() for _ in range(self.gpus or cores)]
-        for _ in range(AHEAD):
+        for _ in range(QUEUE_LENGTH):
             for worker in self.workers:
-                self._give(worker)
-        while self.given:
-            (reference,), _ = self.ray.wait(list(self.given), num_returns=1)
-            worker, number = self.given.pop(reference)
+                self._send(worker)
+        while self.pending:
+            (reference,), _ = self.ray.wait(list(self.pending), num_returns=1)
+            worker, number = self.pending.pop(reference)
             try:
-                found = self.ray.get(reference)
+                result = self.ray.get(reference)
             except self.ray.exceptions.RayActorError:
                 self._replace(worker, number)
                 continue
-            if isinstance(found, str):
-                raise SpadeError(found)
-            if found.shard is None:
+            if isinstance(result, str):
+                raise SpadeError(result)
+            if result.shard is None:
                 self.ended.add(worker)
-            yield found
-            self._give(worker)
+            yield result
+            self._send(worker)
 
     def _start(self) -> Any:
-        needs = {"num_gpus": 1} if self.gpus else {"num_cpus": 1}
-        remote = self.ray.remote(**needs)(RayWorker)
+        resources = {"num_gpus": 1} if self.gpus else {"num_cpus": 1}
+        remote = self.ray.remote(**resources)(RayWorker)
         return remote.remote(self.job, "cuda" if self.gpus else "cpu", Path.cwd())
 
-    def _give(self, worker: Any) -> None:
-        if self.again:
-            number = self.again.popleft()
+    def _send(self, worker: Any) -> None:
+        """Send a worker its next shard: one of a dead worker, or the next of the corpus."""
+        if self.lost:
+            number = self.lost.popleft()
         elif worker in self.ended:
             return
         else:
-            number = self.part.shard(self.place)
-            self.place += 1
-        self.given[worker.encode.remote(number)] = worker, number
+            number = self.part.shard(self.index)
+            self.index += 1
+        self.pending[worker.run.remote(number)] = worker, number
 
     def _replace(self, dead: Any, number: int) -> None:
-        """Its shards go to those that are alive, busy or not; if nobody is, to a new one."""
-        lost = [number, *(other for worker, other in self.given.values() if worker is dead)]
-        self.given = {key: kept for key, kept in self.given.items() if kept[0] is not dead}
-        self.tries[number] += 1
-        if self.tries[number] == TRIES:
-            message = f"the workers of shard {number} died {TRIES} times (out of memory?)"
-            raise SpadeError(f"{message}; what is finished is kept, run the same command again")
-        self.again.extend(lost)
-        self.workers = [worker for worker in self.workers if worker is not dead]
-        self.workers = self.workers or [self._start()]
+        """Send the shards of a dead worker to the others; start a new one if none is left."""
+        lost = [number, *(other for worker, other in self.pending.values() if worker is dead)]
+        self.pending = {
+            reference: pending
+            for reference, pending in self.pending.items()
+            if pending[0] is not dead
+        }
+        self.deaths[number] += 1
+        if self.deaths[number] == MAX_DEATHS:
+            raise SpadeError(
+                f"{MAX_DEATHS} workers died on shard {number} (out of memory?); finished shards "
+                "are kept, run the same command again to continue"
+            )
+        self.lost.extend(lost)
+        self.workers = [worker for worker in self.workers if worker is not dead] or [self._start()]
         for worker in itertools.cycle(self.workers):
-            if not self.again:
+            if not self.lost:
                 return
-            self._give(worker)
+            self._send(worker)
 
 
 class RayWorker:
-    """An actor. ``place`` is where the driver is: a relative path means the same to both."""
+    """A Ray actor. It changes to the driver's working directory, so that relative paths work."""
 
-    def __init__(self, job: Job, device: str, place: Path) -> None:
+    def __init__(self, job: Job, device: str, directory: Path) -> None:
         import torch
 
-        if place.is_dir():
-            os.chdir(place)
+        if directory.is_dir():
+            os.chdir(directory)
         if device == "cpu":
             torch.set_num_threads(1)
-        self.model = job.model.to(device)
-        self.worker = Worker(job, lambda *_: None)
+        self.job, self.device = job, device
+        self.worker: Worker | None = None
 
-    def encode(self, number: int) -> Result | str:
-        """The shard, or an error's text where there is one."""
+    def run(self, number: int) -> Result | str:
+        """Process a shard; returns the message of an error, which Ray would wrap in its own."""
         try:
-            self.model.use_precision(self.model.precision)  # it may not pay on this node
+            if self.worker is None:
+                task = movable(self.job).on_device(self.device)
+                task.check_device()
+                self.worker = Worker(replace(self.job, task=task), lambda *_: None)
             result, *_ = self.worker.run([number])
             return result
         except (SpadeError, OSError) as error:
             return str(error)
 
 
-def _ray() -> Any:
+def _import_ray() -> Any:
     try:
         import ray
     except ModuleNotFoundError:
-        message = "--ray needs Ray: pip install 'spade_pyserini[ray]'"
+        message = "ray=ADDRESS needs Ray: pip install 'spade_pyserini[ray]'"
         raise NotFoundError(message) from None
     return ray

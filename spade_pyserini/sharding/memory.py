@@ -1,7 +1,8 @@
-"""Memory that a finished shard leaves behind goes back to the system.
+"""Return freed memory to the operating system after each shard.
 
-Vectors that wait for the end of their shard lie among the buffers of its batches, so what is freed
-is in pieces. The C library keeps the pieces, and shard by shard a process would take more.
+The vectors of a shard stay in memory until the shard is complete, between the freed buffers of its
+batches. Free memory is therefore fragmented. The C library keeps the fragments, and the process
+would grow from shard to shard.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 
 
 def release_memory() -> None:
-    """Let glibc return what it holds and nobody uses: a tenth of a second. Others keep it."""
+    """Make glibc return unused memory to the system (about 0.1 s); no effect elsewhere."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:

@@ -1,4 +1,4 @@
-"""Several workers on one machine, each a process with its share of the cores, or a GPU."""
+"""Several workers on one machine: processes that share the CPU cores, or have a GPU each."""
 
 from __future__ import annotations
 
@@ -7,71 +7,82 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import multiprocessing
 
-from spade_pyserini.sharding.part import Part
-from spade_pyserini.sharding.worker import Job, Result, Worker
 from spade_pyserini.errors import SpadeError, UsageError
-from spade_pyserini.models import SpadeModel
+from spade_pyserini.sharding.protocols import Advance
+from spade_pyserini.sharding.worker import Job, Result, Worker, movable
 
-LISTEN = 0.5  # seconds between two looks at whether all workers are alive
-
-
-def run_processes(
-    job: Job, part: Part, processes: int, progress: Callable[[int, int], None]
-) -> Iterator[Result]:
-    """All shards of ``part``, as they are finished."""
-    context = multiprocessing.get_context("spawn")
-    counter = context.Value("q", 0)
-    messages = context.Queue()
-    workers = [
-        context.Process(
-            target=_work,
-            args=(replace(job, model=job.model.cpu()), part, place, counter, messages),
-            kwargs={"device": device, "threads": _threads(processes)},
-            daemon=True,
-        )
-        for place, device in enumerate(devices(job.model, processes))
-    ]
-    try:
-        for worker in workers:
-            with _ctrl_c_later():
-                worker.start()
-        running, look = len(workers), 0.0
-        while running:
-            if time.monotonic() >= look:
-                _check_alive(workers)
-                look = time.monotonic() + LISTEN
-            try:
-                kind, value = messages.get(timeout=LISTEN)
-            except queue.Empty:
-                continue
-            if kind == "result":
-                yield value
-            elif kind == "progress":
-                progress(*value)
-            elif kind == "error":
-                raise SpadeError(value)
-            else:
-                running -= 1
-    except (SpadeError, KeyboardInterrupt):
-        yield from finished(messages)
-        raise
-    finally:
-        for worker in workers:
-            if worker.pid is not None:
-                worker.terminate()
-                worker.join()
+CHECK_PERIOD = 0.5  # seconds between two checks that all workers are alive
 
 
-def finished(messages: Any) -> Iterator[Result]:
-    """The shards that other workers have told of by now."""
+@dataclass(frozen=True)
+class Processes:
+    """Runs a job in ``count`` processes. The job's task must be a `MovableTask`."""
+
+    count: int
+
+    def __call__(self, job: Job, advance: Advance) -> Iterator[Result]:
+        """Process all shards of the job's part; yield them as they are finished."""
+        context = multiprocessing.get_context("spawn")
+        messages = context.Queue()
+        workers = self._workers(job, context, messages)
+        try:
+            for worker in workers:
+                with _sigint_blocked():
+                    worker.start()
+            yield from _results(workers, messages, advance)
+        except (SpadeError, KeyboardInterrupt):
+            yield from queued_results(messages)
+            raise
+        finally:
+            for worker in workers:
+                if worker.pid is not None:
+                    worker.terminate()
+                    worker.join()
+
+    def _workers(self, job: Job, context: Any, messages: Any) -> list[Any]:
+        """The processes, not started yet."""
+        shared = replace(job, task=movable(job).on_device("cpu"))
+        counter = context.Value("q", 0)
+        threads = max(1, len(os.sched_getaffinity(0)) // self.count)
+        return [
+            context.Process(
+                target=_work, args=(shared, device, threads, counter, messages), daemon=True
+            )
+            for device in devices(movable(job).device, self.count)
+        ]
+
+
+def _results(workers: list[Any], messages: Any, advance: Advance) -> Iterator[Result]:
+    """Yield results until all workers have ended; a dead worker or an error is a `SpadeError`."""
+    running, next_check = len(workers), 0.0
+    while running:
+        if time.monotonic() >= next_check:
+            _check_alive(workers)
+            next_check = time.monotonic() + CHECK_PERIOD
+        try:
+            kind, value = messages.get(timeout=CHECK_PERIOD)
+        except queue.Empty:
+            continue
+        if kind == "result":
+            yield value
+        elif kind == "progress":
+            advance(*value)
+        elif kind == "error":
+            raise SpadeError(value)
+        else:
+            running -= 1
+
+
+def queued_results(messages: Any) -> Iterator[Result]:
+    """The results that workers have sent and nobody has received yet."""
     while True:
         try:
             kind, value = messages.get_nowait()
@@ -81,77 +92,77 @@ def finished(messages: Any) -> Iterator[Result]:
             yield value
 
 
-def devices(model: SpadeModel, processes: int) -> list[str]:
-    """A GPU for each process, where the model is on one; everything else as it is."""
-    asked = model.kept.device
-    if asked.type != "cuda":
-        return [str(asked)] * processes
-    if asked.index:
-        raise UsageError(f"{asked} is one GPU; with --processes it is --device cuda, for all")
+def devices(device: str, processes: int) -> list[str]:
+    """The device of each process: a GPU each for ``cuda``, otherwise the same for all."""
+    chosen = torch.device(device)
+    if chosen.type != "cuda":
+        return [device] * processes
+    if chosen.index:
+        message = f"{device} is a single GPU, but processes={processes} needs one for each"
+        raise UsageError(f"{message}; give device=cuda to use all GPUs")
     if processes > (gpus := torch.cuda.device_count()):
-        raise UsageError(f"--processes {processes} is more than the {gpus} GPUs of this machine")
-    return [f"cuda:{place}" for place in range(processes)]
+        raise UsageError(f"processes={processes} is more than the {gpus} GPUs of this machine")
+    return [f"cuda:{index}" for index in range(processes)]
 
 
 @contextmanager
-def _ctrl_c_later() -> Iterator[None]:
-    """Hold Ctrl-C back meanwhile; a process that is started never hears it: we shall end it."""
+def _sigint_blocked() -> Iterator[None]:
+    """Block SIGINT while a worker starts; the parent terminates its workers itself.
+
+    A child process inherits the signal mask, so Ctrl-C reaches the parent only. A SIGINT that
+    arrives meanwhile is raised afterwards.
+    """
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    pressed: list[object] = []
-    here = threading.current_thread() is threading.main_thread()
-    # The mask is only this thread's: where there are others, one of them hears it for us.
-    usual = signal.signal(signal.SIGINT, lambda *_: pressed.append(_)) if here else None
+    received: list[int] = []
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    # The mask applies to this thread only; another thread may receive the signal.
+    if in_main_thread:
+        handler = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        if here:
-            signal.signal(signal.SIGINT, usual)
-    if pressed:
+        if in_main_thread:
+            signal.signal(signal.SIGINT, handler)
+    if received:
         signal.raise_signal(signal.SIGINT)
-
-
-def _threads(processes: int) -> int:
-    return max(1, len(os.sched_getaffinity(0)) // processes)
 
 
 def _check_alive(workers: list[Any]) -> None:
     for worker in workers:
         if worker.exitcode:  # negative for a signal
-            ended = f"by signal {-worker.exitcode}" if worker.exitcode < 0 else "unexpectedly"
+            cause = f"by signal {-worker.exitcode}" if worker.exitcode < 0 else "unexpectedly"
             raise SpadeError(
-                f"a worker ended {ended} (out of memory?); what is finished is kept, run the same "
-                "command again to go on"
+                f"a worker was ended {cause} (out of memory?); finished shards are kept, run the "
+                "same command again to continue"
             )
 
 
-def _end_with_parent() -> None:
-    """Of a worker: nobody hears its results once the parent was killed."""
+def _exit_with_parent() -> None:
+    """End this process when its parent ends, as its results could not be received any more."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
 
 
-def _work(
-    job: Job, part: Part, place: int, counter: Any, messages: Any, *, device: str, threads: int
-) -> None:
-    """The life of a process: take the next number until the corpus ends."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def _work(job: Job, device: str, threads: int, counter: Any, messages: Any) -> None:
+    """Main function of a worker process: take the next shard number until the corpus ends."""
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
 
     def numbers() -> Iterator[int]:
         while True:
             with counter.get_lock():
-                taken = counter.value
+                index = counter.value
                 counter.value += 1
-            yield part.shard(taken)
+            yield job.output.part.shard(index)
 
     try:
-        job.model.to(device)
+        job = replace(job, task=movable(job).on_device(device))
         worker = Worker(job, lambda *counts: messages.put(("progress", counts)))
         for result in worker.run(numbers()):
             messages.put(("result", result))
-        messages.put(("end", place))
+        messages.put(("end", None))
     except (SpadeError, OSError) as error:
         messages.put(("error", str(error)))

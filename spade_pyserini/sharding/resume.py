@@ -1,124 +1,150 @@
-"""What an output folder holds already, and whether a run may go on with it or replace it."""
+"""Whether a job continues the output of an earlier run, replaces it, or refuses to touch it."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Generic
 
-from spade_pyserini.sharding.part import WHOLE, Part, parts_of
 from spade_pyserini.errors import ArtifactError, OutputExistsError, SpadeError, describe_differences
-from spade_pyserini.formats.components import components_intact, remove_components
-from spade_pyserini.formats.files import remove, sha256, sibling
-from spade_pyserini.formats.vectors import (
-    Shard,
-    VectorManifest,
-    VectorSettings,
-    is_shard_name,
-    manifest_path,
-    remove_unfinished,
-    shard_number,
-    tokenizer_path,
-)
-from spade_pyserini.models import SpadeModel
+from spade_pyserini.formats.files import is_local, lock, remove, sibling
+from spade_pyserini.sharding.bad_documents import list_bad_documents
+from spade_pyserini.sharding.part import ALL_SHARDS, MANIFEST, Part, parts_of, shard_number
+from spade_pyserini.sharding.protocols import M, Settings, ShardFiles, ShardRecord
 
 
-def earlier_manifest(folder: Path, overwrite: bool, part: Part) -> VectorManifest | None:
-    """What an earlier run left to go on with.
+@dataclass(frozen=True)
+class Output(Generic[M]):
+    """The folder that a job writes, or one part of it.
 
-    With ``overwrite`` that is an unfinished encoding only: a finished one, or a damaged manifest,
-    is to be replaced.
+    ``parameter`` is the name of the caller's parameter for the folder, for error messages.
     """
-    if part != WHOLE and manifest_path(folder).exists():
-        message = f"{folder} is the whole of an encoding already"
-        raise OutputExistsError(f"{message}; choose another --output, or leave --shard-id out")
-    if not sibling(folder, part.manifest).exists():
-        return None
-    try:
-        found = VectorManifest.load(folder, part.manifest)
-    except SpadeError:
-        if overwrite:
+
+    folder: Path
+    files: ShardFiles[M]
+    part: Part = ALL_SHARDS
+    overwrite: bool = False
+    parameter: str = "output"
+
+    @property
+    def cure(self) -> str:
+        """What a user can do if the output is refused."""
+        return f"choose another {self.parameter}, or pass overwrite=True to replace it"
+
+    @contextmanager
+    def locked(self) -> Iterator[set[str]]:
+        """Lock the output for one run, and list the bad documents that are added to the set."""
+        path = self.part.errors_path(self.folder)
+        with lock(self.part.lock_path(self.folder)), list_bad_documents(path) as bad_documents:
+            yield bad_documents
+
+    @contextmanager
+    def setup_lock(self) -> Iterator[None]:
+        """Let one part at a time prepare its run; the others wait, then use its results."""
+        if self.part == ALL_SHARDS:
+            yield
+        else:
+            with lock(self.folder, wait=True):
+                yield
+
+    def load_earlier(self, *, keep_complete: bool = False) -> M | None:
+        """The manifest of an earlier run to continue, None if there is none.
+
+        With ``overwrite`` a damaged manifest is ignored, and so is that of a finished output unless
+        ``keep_complete``.
+        """
+        if self.part != ALL_SHARDS and sibling(self.folder, MANIFEST).exists():
+            message = f"{self.folder} is already complete, without parts"
+            raise OutputExistsError(f"{message}; choose another {self.parameter}")
+        if not sibling(self.folder, self.part.manifest).exists():
             return None
-        raise
-    return None if overwrite and found.complete else found
+        try:
+            manifest = self.files.load(self.folder, self.part.manifest)
+        except SpadeError:
+            if self.overwrite:
+                return None
+            raise
+        replaced = self.overwrite and manifest.complete and not keep_complete
+        return None if replaced else manifest
 
+    def refuse_changed_settings(
+        self, earlier: M | None, settings: Settings, undecided: Collection[str] = ()
+    ) -> None:
+        """Raise `OutputExistsError` if the earlier run had other settings, unless ``overwrite``.
 
-def start(
-    folder: Path,
-    settings: VectorSettings,
-    model: SpadeModel,
-    found: VectorManifest | None,
-    overwrite: bool,
-    part: Part,
-) -> VectorManifest:
-    """The manifest to go on with: the one that is there, or a new one."""
-    if found and not overwrite:
-        refuse_changed_settings(folder, found.settings, settings)
-    if found and found.settings == settings:
-        manifest = found
-    else:
-        _clear(folder, overwrite, part)
-        manifest = VectorManifest(settings, model.config.trained)
-    folder.mkdir(parents=True, exist_ok=True)
-    remove_unfinished(folder, part.has)
-    # Before the manifest: a folder with a manifest has its tokenizer.
-    model.wordpieces.save(tokenizer_path(folder))
-    manifest.save(folder, part.manifest)
-    return manifest
+        Settings named in ``undecided`` are not compared.
+        """
+        if earlier is None or self.overwrite:
+            return
+        compared = {
+            name: value for name, value in asdict(settings).items() if name not in undecided
+        }
+        if shown := describe_differences(asdict(earlier.settings), compared):
+            message = f"{self.folder} was made with other settings ({shown})"
+            raise OutputExistsError(f"{message}; {self.cure}")
 
+    def start(self, settings: Settings, earlier: M | None) -> M:
+        """Save and return the manifest to work with: the earlier one if its settings are equal."""
+        self.refuse_changed_settings(earlier, settings)
+        if earlier is not None and earlier.settings == settings:
+            manifest = earlier
+        else:
+            self._clear()
+            manifest = self.files.new_manifest(settings)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._remove_unfinished()
+        self.files.write_common(self.folder)
+        manifest.save(self.folder, self.part.manifest)
+        return manifest
 
-def refuse_changed_settings(
-    folder: Path,
-    found: VectorSettings,
-    asked: VectorSettings,
-    unknown: dict[str, Any] | None = None,
-) -> None:
-    """Raise `OutputExistsError` with the difference; what is still ``unknown`` does not count."""
-    old, new = asdict(found), asdict(asked)
-    for name, value in (unknown or {}).items():
-        if new[name] == value:
-            del new[name]
-    if shown := describe_differences(old, new):
-        raise OutputExistsError(
-            f"{folder} was encoded with other settings ({shown}); "
-            "choose another --output, or pass --overwrite"
-        )
+    def can_keep(self, shard: ShardRecord, input_sha256: str) -> bool:
+        """Whether a shard of an earlier run is intact and made from the same documents."""
+        if shard.input_sha256 != input_sha256:
+            self.refuse_changed_documents(shard)
+            return False
+        return self.files.is_intact(self.folder, shard)
 
+    def refuse_changed_documents(self, shard: ShardRecord) -> None:
+        """Raise `ArtifactError`, unless ``overwrite``."""
+        if not self.overwrite:
+            message = f"{self.folder / shard.file} was made from other documents than the corpus"
+            raise ArtifactError(f"{message} has now; {self.cure}")
 
-def _clear(folder: Path, overwrite: bool, part: Part) -> None:
-    """Make room, but never remove what is not vectors of ours."""
-    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    if strange := [name for name in names if not is_shard_name(name)]:
-        message = f"{folder} holds {strange[0]}, which is not of our making"
-        raise OutputExistsError(f"{message}; choose another --output")
-    names = [name for name in names if part.has(shard_number(name))]
-    if names and not overwrite and part == WHOLE and parts_of(folder):
-        message = f"{folder} holds parts of an encoding; complete them and join them with --merge"
-        raise OutputExistsError(f"{message}, or pass --overwrite")
-    if names and not overwrite:
-        message = f"{folder} exists already and has no manifest of ours"
-        raise OutputExistsError(f"{message}; choose another --output, or pass --overwrite")
-    for name in names:
-        remove(folder / name)
-    remove(sibling(folder, part.manifest))
-    if part == WHOLE:
-        remove_components(folder)
-        for other in parts_of(folder):
-            remove(sibling(folder, other.manifest))
+    def remove_stale(self, shard: ShardRecord) -> None:
+        """Remove a shard of an earlier run that the corpus has no documents for."""
+        self.refuse_changed_documents(shard)
+        self.files.remove(self.folder, [shard.file])
 
+    def _clear(self) -> None:
+        """Remove the shards of this part, but never a file that such a job does not write."""
+        if self.folder.is_file():
+            message = f"{self.folder} is a file, a folder was expected"
+            raise OutputExistsError(f"{message}; choose another {self.parameter}")
+        names = [path.name for path in self.folder.iterdir()] if self.folder.is_dir() else []
+        for name in names:
+            if not self.files.is_shard_name(name):
+                message = f"{self.folder} contains {name}, which this command did not write"
+                raise OutputExistsError(f"{message}; choose another {self.parameter}")
+        names = [name for name in names if self.part.has(shard_number(name))]
+        if names and not self.overwrite:
+            if self.part == ALL_SHARDS and parts_of(self.folder):
+                message = f"{self.folder} contains parts; finish them and join them with merge=True"
+                raise OutputExistsError(f"{message}, or pass overwrite=True to replace them")
+            message = f"{self.folder} exists already and has no manifest"
+            raise OutputExistsError(f"{message}; {self.cure}")
+        self.files.remove(self.folder, None if self.part == ALL_SHARDS else names)
+        remove(sibling(self.folder, self.part.manifest))
+        for part in parts_of(self.folder) if self.part == ALL_SHARDS else ():
+            remove(sibling(self.folder, part.manifest))
 
-def intact(folder: Path, shard: Shard, digest: str, overwrite: bool, components: bool) -> bool:
-    """Whether a shard of an earlier run can stay; the documents must not have changed."""
-    path = folder / shard.file
-    if shard.input_sha256 != digest:
-        refuse_changed_documents(path, overwrite)
-        return False
-    if not path.is_file() or sha256(path) != shard.sha256:
-        return False
-    return not components or components_intact(folder, shard)
-
-
-def refuse_changed_documents(path: Path, overwrite: bool) -> None:
-    if not overwrite:
-        message = f"{path} was made from other documents than the corpus has now"
-        raise ArtifactError(f"{message}; choose another --output, or pass --overwrite")
+    def _remove_unfinished(self) -> None:
+        """Remove temporary files that a killed run of this part left next to the folder."""
+        start = sibling(self.folder, "docs")
+        pattern = re.compile(rf"{re.escape(start.name)}(\d{{4,}})\.[\w.]+\.tmp")
+        for path in start.parent.iterdir() if is_local(start) else ():
+            match = pattern.fullmatch(path.name)
+            if match and self.part.has(int(match[1])):
+                remove(path)

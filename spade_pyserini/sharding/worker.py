@@ -1,9 +1,9 @@
-"""A worker: takes numbers of shards, reads their documents, encodes them, writes them.
+"""A worker: takes shard numbers, reads the documents of the shards, computes and writes them.
 
-Every worker reads the corpus by itself, so nobody has to hand documents around: on one machine or
-on many, all that is handed out is a number. While a shard is in the model, the last one is packed
-and written, and when it is nearly through, the next one is read and tokenized: no sooner, as a
-worker that has nothing to do may take that number.
+Every worker reads the corpus itself, so documents need not be sent between processes or machines:
+workers only receive numbers. While one shard is computed, the previous one is written. When most
+of a shard is computed, the next one is read and prepared. It is not read earlier, because an idle
+worker could take its number instead.
 """
 
 from __future__ import annotations
@@ -13,76 +13,81 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from spade_pyserini.corpora import Corpus
-from spade_pyserini.corpora.checks import Tolerance
 from spade_pyserini.sharding.memory import release_memory
-from spade_pyserini.sharding.resume import intact
-from spade_pyserini.encode.shard import Encoded, Prepared, ShardEncoder, input_digest
-from spade_pyserini.formats.vectors import Shard, VectorSettings
-from spade_pyserini.models import SpadeModel
-from spade_pyserini.records import Document
+from spade_pyserini.sharding.protocols import Advance, MovableTask, ShardRecord, ShardTask
+from spade_pyserini.sharding.reader import ShardReader, input_digest
+from spade_pyserini.sharding.resume import Output
 
-REST = 0.1  # of a shard's documents, the longest, that are encoded while the next one is read
+REMAINING = 0.1  # share of a shard's documents that are still computed when the next one is read
 
 
 @dataclass(frozen=True)
 class Job:
-    """What all workers of an encoding have in common. ``known`` are shards of an earlier run."""
+    """What all workers of a job share. ``earlier`` has the shards of an earlier run by number."""
 
     corpus: Corpus
-    model: SpadeModel
-    folder: Path
-    settings: VectorSettings
-    known: dict[int, Shard]
-    overwrite: bool = False
-    components: bool = False
+    task: ShardTask[Any, Any]
+    output: Output[Any]
+    shard_size: int
+    earlier: dict[int, ShardRecord]
     max_errors: int = 0
 
 
-class Result(NamedTuple):
-    """A finished shard, made now (``fresh``) or found as an earlier run left it.
+def movable(job: Job) -> MovableTask[Any, Any]:
+    """The task of a job that runs in other processes."""
+    return cast("MovableTask[Any, Any]", job.task)
 
-    shard: None after the end of the corpus. components: the checksum of its components, if they
-    were written. errors: the bad documents that were met on the way to its end, from the start of
-    the corpus. corpus_documents: how many there are, known at the end of the corpus.
+
+class Result(NamedTuple):
+    """One shard of a worker, or the end of the corpus.
+
+    shard: None at the end of the corpus.
+    fresh: True if it was computed now, False if it was kept from an earlier run.
+    companion_sha256: the digest of its companion file, if one was written.
+    errors: a message for each bad document from the start of the corpus to the end of the shard.
+    corpus_documents: the size of the corpus, known at its end.
     """
 
-    shard: Shard | None
+    shard: ShardRecord | None
     fresh: bool
-    components: str | None
+    companion_sha256: str | None
     errors: list[str]
     corpus_documents: int | None = None
 
 
-class Worker:
-    """``progress`` is told of documents and terms as they are encoded."""
+def run_here(job: Job, advance: Advance) -> Iterator[Result]:
+    """Process all shards of the job's part in this process; yield them in order."""
+    return Worker(job, advance).run(map(job.output.part.shard, itertools.count()))
 
-    def __init__(self, job: Job, progress: Callable[[int, int], None]) -> None:
-        self.job, self.progress = job, progress
-        self.reader = ShardReader(job.corpus, job.settings.shard_size, job.max_errors)
-        self.encoder = ShardEncoder(job.model, job.settings, job.components)
+
+class Worker:
+    """Calls ``advance`` with the numbers of documents and terms as they are computed."""
+
+    def __init__(self, job: Job, advance: Advance) -> None:
+        self.job, self.advance = job, advance
+        self.reader = ShardReader(job.corpus, job.shard_size, job.max_errors)
 
     def run(self, numbers: Iterable[int]) -> Iterator[Result]:
-        """The shards of these numbers; the last result, without a shard, is for the end.
+        """Process the shards with these numbers; the last result, without a shard, is the end.
 
-        Where something fails, the shard that is being written comes out before the error does, and
-        a result that has all bad documents.
+        After an error, yields the shards that are being written and a result with all bad documents
+        before it raises the error.
         """
         unwritten: deque[Future[Result]] = deque()
         with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(1) as writing:
-            ahead = ReadAhead(reading, self._read, numbers)
+            ahead = _ReadAhead(reading, self._read, numbers)
             try:
-                while (read := ahead.take()).found is not None:
-                    if isinstance(read.found, Prepared):
-                        progress = self._watched(len(read.found.ids), ahead.begin)
+                while (item := ahead.take()).shard is not None:
+                    if isinstance(item.shard, _Prepared):
                         release_memory()
-                        encoded = self.encoder.encode(read.found, progress)
-                        unwritten.append(writing.submit(self._finish, encoded, read.errors))
+                        advance = self._watched(item.shard.documents, ahead.begin)
+                        computed = self.job.task.compute(item.shard.value, advance)
+                        unwritten.append(writing.submit(self._write, computed, item.errors))
                     else:
-                        kept = Result(read.found, False, None, read.errors)
+                        kept = Result(item.shard, False, None, item.errors)
                         unwritten.append(writing.submit(lambda result: result, kept))
                     if len(unwritten) > 1:
                         yield unwritten.popleft().result()
@@ -93,94 +98,71 @@ class Worker:
                 raise
             while unwritten:
                 yield unwritten.popleft().result()
-            yield Result(None, False, None, read.errors, self.reader.seen)
+            yield Result(None, False, None, item.errors, self.reader.documents_read)
 
-    def _watched(self, documents: int, nearly: Callable[[], None]) -> Callable[[int, int], None]:
-        """Tells of progress, and calls ``nearly`` when most of these documents are encoded."""
+    def _watched(self, documents: int, read_next: Callable[[], None]) -> Advance:
+        """Like ``advance``, but also calls ``read_next`` when most documents are computed."""
         left = documents
 
-        def told(encoded: int, terms: int) -> None:
+        def advance(computed: int, terms: int) -> None:
             nonlocal left
-            left -= encoded
-            if left < REST * documents:
-                nearly()
-            self.progress(encoded, terms)
+            left -= computed
+            if left < REMAINING * documents:
+                read_next()
+            self.advance(computed, terms)
 
-        return told
+        return advance
 
-    def _read(self, number: int) -> Read:
-        """A shard to encode, or one that is there already; None after the end of the corpus."""
-        job = self.job
-        documents, errors = self.reader.read(number)
+    def _read(self, number: int) -> _Read:
+        """Read a shard; prepare it unless the one of an earlier run can stay."""
+        documents = self.reader.read(number)
+        errors = self.reader.errors
         if not documents:
-            return Read(None, errors)
+            return _Read(None, errors)
         digest = input_digest(documents)
-        old = job.known.get(number)
-        if old and intact(job.folder, old, digest, job.overwrite, job.components):
-            return Read(old, errors)
-        return Read(self.encoder.prepare(number, documents, digest), errors)
+        earlier = self.job.earlier.get(number)
+        if earlier is not None and self.job.output.can_keep(earlier, digest):
+            return _Read(earlier, errors)
+        prepared = self.job.task.prepare(number, documents, digest)
+        return _Read(_Prepared(prepared, len(documents)), errors)
 
-    def _finish(self, encoded: Encoded, errors: list[str]) -> Result:
-        shard, components = self.encoder.finish(self.job.folder, encoded)
-        return Result(shard, True, components, errors)
+    def _write(self, computed: Any, errors: list[str]) -> Result:
+        written = self.job.task.write(self.job.output.folder, computed)
+        return Result(written.shard, True, written.companion_sha256, errors)
 
 
-class Read(NamedTuple):
-    """A shard to encode, or one that is finished, or None; and the bad documents up to there."""
+class _Prepared(NamedTuple):
+    """The input of the task's ``compute``, and its number of documents."""
 
-    found: Prepared | Shard | None
+    value: Any
+    documents: int
+
+
+class _Read(NamedTuple):
+    """A shard to compute, a finished shard, or None after the end of the corpus."""
+
+    shard: _Prepared | ShardRecord | None
     errors: list[str]
 
 
-class ReadAhead:
-    """The shards of some numbers, one after the other; the next may be begun before it is asked."""
+class _ReadAhead:
+    """Reads shards one after the other; the next can be started before it is needed."""
 
     def __init__(
-        self, pool: ThreadPoolExecutor, read: Callable[[int], Read], numbers: Iterable[int]
+        self, pool: ThreadPoolExecutor, read: Callable[[int], _Read], numbers: Iterable[int]
     ) -> None:
         self._pool, self._read, self._numbers = pool, read, iter(numbers)
-        self._coming: Future[Read] | None = None
+        self._next: Future[_Read] | None = None
 
     def begin(self) -> None:
-        """Take the next number, if none is taken, and read its shard meanwhile."""
-        if self._coming is None:
+        """Start to read the next shard, unless that has been done."""
+        if self._next is None:
             number = next(self._numbers, None)
             if number is not None:
-                self._coming = self._pool.submit(self._read, number)
+                self._next = self._pool.submit(self._read, number)
 
-    def take(self) -> Read:
+    def take(self) -> _Read:
+        """Wait for the next shard."""
         self.begin()
-        coming, self._coming = self._coming, None
-        return Read(None, []) if coming is None else coming.result()
-
-
-class ShardReader:
-    """The documents of any shard. Going forward reads on, going back begins again."""
-
-    def __init__(self, corpus: Corpus, size: int, max_errors: int) -> None:
-        self.corpus, self.size, self.max_errors = corpus, size, max_errors
-        self._begin()
-
-    def _begin(self) -> None:
-        self._next = self.seen = 0
-        self._tolerance = Tolerance(self.max_errors)
-        self._documents = self._counted()
-
-    def _counted(self) -> Iterator[Document]:
-        for document in self.corpus.documents(self._tolerance):
-            self.seen += 1
-            yield document
-
-    @property
-    def errors(self) -> list[str]:
-        """What was wrong with documents up to here."""
-        return [str(error) for error in self._tolerance.errors]
-
-    def read(self, number: int) -> tuple[list[Document], list[str]]:
-        """Nothing after the end; and what was wrong with documents up to here."""
-        if number < self._next:
-            self._begin()
-        skipped = (number - self._next) * self.size
-        documents = list(itertools.islice(self._documents, skipped, skipped + self.size))
-        self._next = number + 1
-        return documents, self.errors
+        future, self._next = self._next, None
+        return _Read(None, []) if future is None else future.result()

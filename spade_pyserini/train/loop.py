@@ -24,8 +24,9 @@ from accelerate.utils import broadcast_object_list
 from torch import Tensor
 from tqdm import tqdm
 
-from spade_pyserini.encode.shard import calibrated_scale
+from spade_pyserini.encode.calibration import calibrated_scale
 from spade_pyserini.errors import SpadeError, UsageError
+from spade_pyserini.models.encoder import SpadeEncoder
 from spade_pyserini.models.tensors import mix, pad_batch
 from spade_pyserini.models.term_counts import (
     TermCounts,
@@ -339,7 +340,9 @@ class Trainer:
         self.model.reconfigure(max_length=self.recipe.encode_length or plain.max_length)
         docids = sorted(self.data.documents)
         spread = docids[:: max(1, len(docids) // CALIBRATION_SAMPLE)]  # over all collections
-        scale = calibrated_scale(self.model, [self.data.documents[docid] for docid in spread])
+        scale = calibrated_scale(
+            SpadeEncoder(self.model), [self.data.documents[docid] for docid in spread]
+        )
         self.model.reconfigure(trained=True, scale=scale)
         self.model.save_pretrained(self.run / "best", half=self.recipe.half)
         self.model.config = plain
