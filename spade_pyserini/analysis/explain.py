@@ -12,7 +12,7 @@ from spade_pyserini.formats.tables import render
 
 if TYPE_CHECKING:
     from spade_pyserini.models import SpadeModel
-    from spade_pyserini.models.term_weights import TermWeight
+    from spade_pyserini.models.explanation import TermWeight
     from spade_pyserini.models.wordpieces import WordPieces
 
 SHOWN = 20  # added and raised terms, each

@@ -28,12 +28,12 @@ from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.expansion import TermExpansionEncoder
 from spade_pyserini.models.hub import UNTRAINED, WEIGHTS, resolve_model
 from spade_pyserini.models.inflections import with_forms
-from spade_pyserini.models.layers import Halves, split
+from spade_pyserini.models.shared_layers import Halves, split
 from spade_pyserini.models.precision import autocast, check_precision
 from spade_pyserini.models.quantize import calibrate, quantize
 from spade_pyserini.models.tensors import SparseVector, mix, pad_batch, sparse
 from spade_pyserini.models.term_counts import TermCounts, corpus_weights, empty_counts
-from spade_pyserini.models.term_weights import Expansion, TermWeight, term_weights
+from spade_pyserini.models.explanation import Expansion, TermWeight, term_weights
 from spade_pyserini.models.weighting import TermWeightingEncoder
 from spade_pyserini.models.wordpieces import WordPieces
 
