@@ -1,24 +1,23 @@
-"""What a person sees of a document's vector: its terms, and where their impacts come from."""
+"""The terms of a document's vector with the origin of their impacts, for people to read."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
-from spade_pyserini.models.quantize import calibrate
-from spade_pyserini.models.tensors import mix
+from spade_pyserini.models.aggregation import mix
 
-if TYPE_CHECKING:
-    from spade_pyserini.models.spade import SpadeModel
-
-TINY = 1e-12  # instead of a division by 0
+TINY = 1e-12  # avoids a division by 0
 
 
 class TermWeight(NamedTuple):
-    """A term of a document's vector, and what each encoder gave to its impact.
+    """A term of a document's vector.
 
-    Both parts are in units of impact; their sum, rounded and cut off, is the impact.
+    in_document: True if the term is in the document's text.
+    weighting, expansion: the parts of the impact that come from the two encoders. Their sum,
+        rounded and limited to the largest impact, is the impact.
     """
 
     term: str
@@ -29,10 +28,11 @@ class TermWeight(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """What the expansion encoder did to a text, largest impact first; printed for people.
+    """The terms of a text's vector by the effect of expansion, each list by falling impact.
 
-    added: terms that the text does not have, other forms of its words among them. raised: terms of
-    its own that count for more. rest: terms of its own that the weighting encoder alone gives.
+    added: terms that are not in the text, including other forms of its words.
+    raised: terms of the text with a larger impact than the weighting encoder alone gives.
+    rest: terms of the text that the expansion encoder did not select.
     """
 
     added: list[TermWeight]
@@ -41,41 +41,29 @@ class Expansion(NamedTuple):
 
     @classmethod
     def of(cls, terms: list[TermWeight]) -> Expansion:
-        own = [one for one in terms if one.in_document]
+        """Sort the terms of a vector into the three lists."""
+        own = [term for term in terms if term.in_document]
         return cls(
-            [one for one in terms if not one.in_document],
-            [one for one in own if one.expansion > 0],
-            [one for one in own if one.expansion <= 0],
+            [term for term in terms if not term.in_document],
+            [term for term in own if term.expansion > 0],
+            [term for term in own if term.expansion <= 0],
         )
 
     def __str__(self) -> str:
-        added = " ".join(f"{one.term} {one.impact}" for one in self.added)
-        raised = " ".join(f"{one.term} {one.impact} (+{one.expansion:.0f})" for one in self.raised)
-        rest = " ".join(f"{one.term} {one.impact}" for one in self.rest)
-        rows = {"added": added, "raised": raised, "as it was": rest}
+        added = " ".join(f"{term.term} {term.impact}" for term in self.added)
+        raised = " ".join(
+            f"{term.term} {term.impact} (+{term.expansion:.0f})" for term in self.raised
+        )
+        rest = " ".join(f"{term.term} {term.impact}" for term in self.rest)
+        rows = {"added": added, "raised": raised, "unchanged": rest}
         return "\n".join(f"{name:10} {row or '-'}" for name, row in rows.items())
 
 
-@torch.inference_mode()
-def term_weights(model: SpadeModel, text: str) -> list[TermWeight]:
-    """See `SpadeModel.explain`."""
-    (ids,) = model.wordpieces.document_ids([text], model.config.max_length)
-    weighting, expansion = model.components([ids])
-    weights = model.aggregate(weighting, expansion)
-    scale = model.config.scale or calibrate(weights.max().item(), model.config.bits)
-    alpha = model.config.alpha
-    # Of a saturated weight, each encoder gave the share that it has of the sum.
-    saturated = weights / mix(weighting, expansion, alpha).clamp(min=TINY)
-    own, added = model.by_term(torch.cat([weighting, expansion]) * saturated)
-    present = {model.wordpieces.terms[one] for one in ids}
-    found = [
-        TermWeight(
-            term,
-            term in present,
-            (1 - alpha) * scale * own.get(term, 0.0),
-            alpha * scale * added.get(term, 0.0),
-            impact,
-        )
-        for term, impact in model.impacts(weights, scale)[0].items()
-    ]
-    return sorted(found, key=lambda one: -one.impact)
+def split_impacts(weighting: Tensor, expansion: Tensor, weights: Tensor, alpha: float) -> Tensor:
+    """Split the aggregated weights of a document into the parts of its two encoders.
+
+    All [1, |V|]. Returns [2, |V|]: the weighting part and the expansion part. If the model
+    saturates weights, each encoder gets its share of the unsaturated sum.
+    """
+    saturation = weights / mix(weighting, expansion, alpha).clamp(min=TINY)
+    return torch.cat([(1 - alpha) * weighting, alpha * expansion]) * saturation

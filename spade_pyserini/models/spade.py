@@ -1,0 +1,66 @@
+"""`SpadeModel`: the dual encoder with the loading, saving and encoding calls that users expect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Self, overload
+
+from spade_pyserini.models import persistence
+from spade_pyserini.models.config import SpadeConfig
+from spade_pyserini.models.dual_encoder import DualEncoder
+from spade_pyserini.models.encoder import SpadeEncoder
+from spade_pyserini.models.explanation import Expansion
+
+
+class SpadeModel(DualEncoder):
+    """A SpaDE model.
+
+        model = SpadeModel.from_pretrained("spade-mini")
+        model.encode(["Recursively delete a directory tree."])   # [{"delete": 87, ...}]
+
+    The equations are in `DualEncoder`, files in `persistence`. `SpadeEncoder` encodes: it has
+    more options (precision, device, the document frequencies of a corpus) than the two methods
+    here.
+    """
+
+    @classmethod
+    def from_backbone(
+        cls, name: str | Path, config: SpadeConfig | None = None, seed: int = 0
+    ) -> Self:
+        """Build a model with untrained heads on a pre-trained transformer.
+
+        ``name`` is a folder, a Hugging Face name or ``minilm``.
+        """
+        return persistence.build_model(cls, name, config, seed)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, *, merge: bool = True) -> Self:
+        """Load a model by its folder, its Hugging Face name, or the name of a shipped model.
+
+        Adapters are merged into the weights. Pass ``merge=False`` to train them further.
+        """
+        return persistence.load_model(cls, name, merge=merge)
+
+    def save_pretrained(self, folder: str | Path, *, half: bool = False) -> None:
+        """Write ``config.json``, ``model.safetensors`` and ``tokenizer.json`` to ``folder``.
+
+        ``half`` stores the weights of a model with adapters in 16 bits.
+        """
+        persistence.save_model(self, Path(folder), half=half)
+
+    @overload
+    def encode(self, texts: str) -> dict[str, int]: ...
+
+    @overload
+    def encode(self, texts: list[str]) -> list[dict[str, int]]: ...
+
+    def encode(self, texts: str | list[str]) -> dict[str, int] | list[dict[str, int]]:
+        """Return the impacts of each text by term. See `SpadeEncoder.encode`."""
+        return SpadeEncoder(self).encode(texts)
+
+    def expand(self, text: str) -> Expansion:
+        """Return the terms that expansion added to a text and those whose impact it raised.
+
+        print(model.expand("Recursively delete a directory tree."))
+        """
+        return SpadeEncoder(self).expand(text)
