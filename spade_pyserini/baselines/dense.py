@@ -127,8 +127,8 @@ def dense_search(folder: str | Path, topics: list[Topic], hits: int = 1000) -> l
 
 def _load(name: str) -> tuple[SentenceTransformer, str]:
     """The model, safetensors only, and the digest of its weights."""
-    from spade_pyserini.models.adapters import weights_fingerprint
     from spade_pyserini.models.bi_encoder import load_bi_encoder
+    from spade_pyserini.models.fingerprint import weights_fingerprint
 
     model = load_bi_encoder(name)
     return model, weights_fingerprint(model)

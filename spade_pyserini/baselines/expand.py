@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from spade_pyserini.errors import (
     InputError,
-    NotFoundError,
     OutputExistsError,
     SpadeError,
     describe_differences,
@@ -61,24 +60,14 @@ class QueryGenerator:
     """A seq2seq model by folder or hub name, safetensors only, on a GPU if there is one."""
 
     def __init__(self, name: str, sampling: Sampling) -> None:
-        import torch
-        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-        from spade_pyserini.models.backbone import quiet
+        from spade_pyserini.models.seq2seq import load_seq2seq
 
         self.sampling = sampling
-        try:
-            with quiet():
-                self._tokenizer = AutoTokenizer.from_pretrained(name)
-                model = AutoModelForSeq2SeqLM.from_pretrained(name, use_safetensors=True)
-        except Exception as error:  # the hub's errors, transformers' and safetensors' own
-            reason = str(error).strip().splitlines()[0]
-            raise NotFoundError(f"the seq2seq model {name!r} cannot be loaded: {reason}") from error
-        self._model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+        self._model, self._tokenizer = load_seq2seq(name)
 
     @property
     def fingerprint(self) -> str:
-        from spade_pyserini.models.adapters import weights_fingerprint
+        from spade_pyserini.models.fingerprint import weights_fingerprint
 
         return weights_fingerprint(self._model)
 

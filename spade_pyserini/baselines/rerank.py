@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
-from spade_pyserini.errors import ArtifactError, NotFoundError, UsageError
+from spade_pyserini.errors import ArtifactError, NotFoundError
+from spade_pyserini.models.cross_encoder import Score
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import Hit, Ranking, Topic
 
 DEPTHS = (10, 20, 50, 100)
-Score = Callable[[list[tuple[str, str]]], Sequence[float]]
 
 
 def rerank(
@@ -58,43 +58,3 @@ def _refuse_missing(ids: Iterable[str], known: Container[str], what: str) -> Non
         shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         message = f"{len(missing)} ids of the run are not in the {what}: {shown}"
         raise NotFoundError(f"{message}; give the {what} that the run was made with")
-
-
-def load_cross_encoder(name: str, max_length: int | None = None, batch_size: int = 32) -> Score:
-    """A cross-encoder by folder or hub name, safetensors only, as a function of pairs.
-
-    Its scores are the raw outputs: after a sigmoid, the best pairs would all be 1.
-    """
-    from sentence_transformers import CrossEncoder
-    from torch.nn import Identity
-
-    from spade_pyserini.models.backbone import quiet
-
-    try:
-        with quiet():
-            model = CrossEncoder(
-                name, max_length=max_length, model_kwargs={"use_safetensors": True}
-            )
-    except Exception as error:  # the hub's errors, transformers' and safetensors' own
-        reason = str(error).strip().splitlines()[0]
-        raise NotFoundError(f"the cross-encoder {name!r} cannot be loaded: {reason}") from error
-    config = model.config
-    made = type(model.model).__name__
-    if config.architectures and made not in config.architectures:
-        # transformers would add a head of random weights.
-        message = f"{name!r} is no cross-encoder but a {config.architectures[0]}"
-        raise UsageError(f"{message}; its scores would be random")
-    if model.num_labels != 1:
-        message = f"the cross-encoder {name!r} gives {model.num_labels} values a pair"
-        raise UsageError(f"{message}; a re-ranker gives one")
-    longest = getattr(config, "max_position_embeddings", None)
-    if max_length and longest and max_length > longest:
-        raise UsageError(f"--max-length is {max_length}, the model reads {longest} tokens at most")
-
-    def score(pairs: list[tuple[str, str]]) -> Sequence[float]:
-        values: Sequence[float] = model.predict(
-            pairs, batch_size=batch_size, show_progress_bar=False, activation_fn=Identity()
-        ).tolist()
-        return values
-
-    return score

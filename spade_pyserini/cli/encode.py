@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 from spade_pyserini.cli import command
@@ -12,8 +13,7 @@ from spade_pyserini.formats.files import safe_file_name
 
 MODULE = "spade_pyserini.encode"
 EXAMPLE = "python -m spade_pyserini.encode --corpus pydoc --output encode/pydoc.spade"
-PRECISIONS = ("fp32", "bf16", "fp16", "int8")
-BACKENDS = ("torch", "onnx", "openvino")
+PRECISIONS = ("fp32", "bf16", "fp16")
 logger = logging.getLogger(MODULE)
 
 
@@ -56,7 +56,6 @@ def _parser() -> argparse.ArgumentParser:
         default="fp32",
         help="bf16 and fp16 for GPUs; refused, with the reason, where it does not pay",
     )
-    add("--backend", choices=BACKENDS, default="torch", help="only torch pays so far")
     add(
         "--processes", type=command.positive, default=1, metavar="N", help="workers on this machine"
     )
@@ -90,9 +89,8 @@ def main(arguments: list[str]) -> None:
     # After parsing: torch and transformers take seconds to import.
     from spade_pyserini.encode import encode_corpus, merge_parts
     from spade_pyserini.encode.part import Part
-    from spade_pyserini.models import SpadeModel
+    from spade_pyserini.models import SpadeEncoder
     from spade_pyserini.models.hub import DEFAULT
-    from spade_pyserini.models.precision import check_backend
 
     if options.merge and options.output:
         merge_parts(options.output)
@@ -106,26 +104,17 @@ def main(arguments: list[str]) -> None:
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")
     if options.ray and options.processes > 1:
         raise UsageError("--ray has workers of its own; leave --processes out")
-    check_backend(options.backend)
     part = Part.of_flags(options.shard_id, options.shard_num)
     if options.merge:
         merge_parts(output)
         print(output)
         return
-    model = SpadeModel.from_pretrained(name)
+    model = SpadeEncoder.from_pretrained(name, device=options.device)
     changes = {key: getattr(options, key) for key in ("alpha", "k", "max_length")}
-    model.reconfigure(**{key: value for key, value in changes.items() if value is not None})
-    try:
-        if not options.device.startswith(("cpu", "cuda", "mps")):
-            raise RuntimeError("expected cpu, cuda, cuda:N or mps")
-        model.to(options.device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise UsageError(f"the device {options.device!r} cannot be used: {reason}") from None
-    if options.ray:
-        model.precision = options.precision  # the workers check it, on their devices
-    else:
-        model.use_precision(options.precision)
+    model = model.with_settings(**{key: x for key, x in changes.items() if x is not None})
+    model = replace(model, precision=options.precision)
+    if not options.ray:  # workers of a cluster check it on their own devices
+        model.check_precision()
     if not model.config.trained:
         logger.warning("the heads of %s are untrained: its ranking means nothing yet", name)
     encode_corpus(

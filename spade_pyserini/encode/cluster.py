@@ -123,12 +123,12 @@ class RayWorker:
         if device == "cpu":
             torch.set_num_threads(1)
         self.model = job.model.to(device)
-        self.worker = Worker(job, lambda *_: None)
+        self.worker = Worker(replace(job, model=self.model), lambda *_: None)
 
     def encode(self, number: int) -> Result | str:
         """The shard, or an error's text where there is one."""
         try:
-            self.model.use_precision(self.model.precision)  # it may not pay on this node
+            self.model.check_precision()  # it may not pay on this node
             result, *_ = self.worker.run([number])
             return result
         except (SpadeError, OSError) as error:

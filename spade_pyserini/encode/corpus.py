@@ -34,7 +34,7 @@ from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.formats.components import record, remove_components
 from spade_pyserini.formats.files import location, lock, remove, sibling, write_lines
 from spade_pyserini.formats.vectors import Shard, VectorManifest, VectorSettings
-from spade_pyserini.models import SpadeModel
+from spade_pyserini.models import SpadeEncoder, SpadeModel
 from spade_pyserini.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ SAMPLE = 200  # documents that an uncalibrated model's scale is taken from
 
 def encode_corpus(
     corpus: Corpus,
-    model: SpadeModel,
+    model: SpadeModel | SpadeEncoder,
     output: str | Path,
     *,
     model_name: str = "model",
@@ -71,30 +71,30 @@ def encode_corpus(
     An output that the same call left unfinished is completed, a finished one is left alone, and
     one with other settings is refused unless ``overwrite``.
     """
-    folder = location(output)
+    encoder, folder = _encoder(model), location(output)
     if part != WHOLE and components:
         raise UsageError("components are kept by one run for all shards; leave --shard-id out")
     if processes > 1:
         from spade_pyserini.encode.processes import devices
 
-        devices(model, processes)  # a wrong call is told before the corpus is counted
+        devices(encoder, processes)  # a wrong call is told before the corpus is counted
     with lock(part.locked(folder)), _listed(part.errors_path(folder)) as errors:
         tolerance = partial(Tolerance, max_errors, errors)
         settings = VectorSettings(
             corpus=corpus.name,
             model=model_name,
-            model_fingerprint=model.fingerprint,
-            tokenizer_fingerprint=model.wordpieces.fingerprint,
-            alpha=model.config.alpha,
-            k=model.config.k,
-            max_length=model.config.max_length,
-            bits=model.config.bits,
-            scale=model.config.scale or 0.0,
+            model_fingerprint=encoder.fingerprint,
+            tokenizer_fingerprint=encoder.wordpieces.fingerprint,
+            alpha=encoder.config.alpha,
+            k=encoder.config.k,
+            max_length=encoder.config.max_length,
+            bits=encoder.config.bits,
+            scale=encoder.config.scale or 0.0,
             shard_size=shard_size,
             batch_tokens=batch_tokens,
-            precision=model.precision,
-            saturate=model.config.saturate,
-            counts_sha256=None if counts is None else check_counts_file(location(counts), model),
+            precision=encoder.precision,
+            saturate=encoder.config.saturate,
+            counts_sha256=None if counts is None else check_counts_file(location(counts), encoder),
         )
         # Parts that start together: one counts, the others wait and take what it counted.
         with lock(folder, wait=True) if part != WHOLE else nullcontext():
@@ -108,12 +108,14 @@ def encode_corpus(
             if begun:
                 known = known or begun.counts_sha256
             elif part != WHOLE:
-                known = known or counts_of(corpus, model, folder, overwrite)
-            settings = _fit(corpus, model, folder, settings, begun, known, tolerance, progress)
-            manifest = start(folder, settings, model, found, overwrite, part)
+                known = known or counts_of(corpus, encoder, folder, overwrite)
+            settings, encoder = _fit(
+                corpus, encoder, folder, settings, begun, known, tolerance, progress
+            )
+            manifest = start(folder, settings, encoder, found, overwrite, part)
         ledger = Ledger(manifest, folder, part)
         old = dict(ledger.shards)
-        job = Job(corpus, model, folder, settings, old, overwrite, components, max_errors)
+        job = Job(corpus, encoder, folder, settings, old, overwrite, components, max_errors)
         done, ends = set[int](), set[int | None]()
         with closing(ledger), closing(Progress(progress)) as bar:
             _count(corpus, part, bar)
@@ -140,6 +142,10 @@ def encode_corpus(
         manifest.save(folder, part.manifest)
         _report(manifest, folder, part)
         return manifest
+
+
+def _encoder(model: SpadeModel | SpadeEncoder) -> SpadeEncoder:
+    return model if isinstance(model, SpadeEncoder) else SpadeEncoder(model)
 
 
 def _remove(folder: Path, shard: Shard, overwrite: bool) -> None:
@@ -183,27 +189,27 @@ def _begun(found: VectorManifest | None, settings: VectorSettings) -> VectorSett
 
 def _fit(
     corpus: Corpus,
-    model: SpadeModel,
+    encoder: SpadeEncoder,
     folder: Path,
     settings: VectorSettings,
     begun: VectorSettings | None,
     known: str | None,
     tolerance: Callable[[], Tolerance],
     progress: str,
-) -> VectorSettings:
-    """Fit the model to the corpus, as the run that was begun did; settings with what that gave."""
-    digest = read_corpus(
-        corpus, model, folder, known=known, on_error=tolerance(), progress=progress
+) -> tuple[VectorSettings, SpadeEncoder]:
+    """Return settings and encoder with the counts and the scale that the corpus gives."""
+    digest, fitted = read_corpus(
+        corpus, encoder, folder, known=known, on_error=tolerance(), progress=progress
     )
-    scale = settings.scale or (begun.scale if begun else _calibrated(corpus, model, tolerance()))
-    return replace(settings, counts_sha256=digest, scale=scale)
+    scale = settings.scale or (begun.scale if begun else _calibrated(corpus, fitted, tolerance()))
+    return replace(settings, counts_sha256=digest, scale=scale), fitted
 
 
-def _calibrated(corpus: Corpus, model: SpadeModel, on_error: OnError) -> float:
+def _calibrated(corpus: Corpus, encoder: SpadeEncoder, on_error: OnError) -> float:
     """A scale for a model that brings none, from the first documents of the corpus."""
     first = itertools.islice(corpus.documents(on_error), SAMPLE)
     sample = [document.contents for document in first]
-    scale = calibrated_scale(model, sample)
+    scale = calibrated_scale(encoder, sample)
     logger.info("the model has no scale: calibrated to %.4f on %d documents", scale, len(sample))
     return scale
 

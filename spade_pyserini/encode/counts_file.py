@@ -21,7 +21,7 @@ from spade_pyserini.encode.part import parts_of
 from spade_pyserini.errors import ArtifactError, NotFoundError, SpadeError, UsageError
 from spade_pyserini.formats.files import atomic_write, read_sealed, sha256, sibling, write_sealed
 from spade_pyserini.formats.vectors import VectorManifest
-from spade_pyserini.models import SpadeModel
+from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.term_counts import TermCounts, count_terms
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.progress import Progress
@@ -36,28 +36,27 @@ def counts_path(folder: Path) -> Path:
 
 def read_corpus(
     corpus: Corpus,
-    model: SpadeModel,
+    model: SpadeEncoder,
     folder: Path,
     *,
     known: str | None,
     on_error: OnError,
     progress: str,
-) -> str | None:
-    """Fit the model to the corpus; returns the digest of its counts, None if it needs none.
+) -> tuple[str | None, SpadeEncoder]:
+    """Return the digest of the corpus's counts, None if not needed, and an encoder with them.
 
     ``known`` is the digest of the counts to go on with, if they are still there.
     """
-    if not model.config.corpus_idf:
-        return None
+    if not model.needs_counts:
+        return None, model
     path, words = counts_path(folder), model.wordpieces
     if not path.exists() or sha256(path) != known:
         counted = count_corpus(corpus, model, on_error, progress)
         save_counts(counted, words, path, corpus.name, model.config.max_length)
-    model.read_corpus(load_counts(path, words))
-    return sha256(path)
+    return sha256(path), model.for_corpus(load_counts(path, words))
 
 
-def counts_of(corpus: Corpus, model: SpadeModel, folder: Path, overwrite: bool) -> str | None:
+def counts_of(corpus: Corpus, model: SpadeEncoder, folder: Path, overwrite: bool) -> str | None:
     """The digest of what another part has counted in the same corpus, if it has.
 
     With ``overwrite`` it must be at work still: since a finished one, the corpus may have changed.
@@ -82,9 +81,9 @@ def _in_use(folder: Path, unfinished: bool) -> Iterator[str | None]:
                 yield manifest.settings.counts_sha256
 
 
-def check_counts_file(source: Path, model: SpadeModel) -> str:
+def check_counts_file(source: Path, model: SpadeEncoder) -> str:
     """The digest of what was counted in another corpus, if the model can use it."""
-    if not model.config.corpus_idf:
+    if not model.needs_counts:
         raise UsageError("the model does not ask how rare terms are; leave --counts out")
     if not source.is_file():
         raise NotFoundError(f"{source}: no such file; it is beside the vectors of a corpus")
@@ -100,7 +99,7 @@ def copy_counts(source: Path, folder: Path) -> None:
 
 
 def count_corpus(
-    corpus: Corpus, model: SpadeModel, on_error: OnError = strict, progress: str = "bar"
+    corpus: Corpus, model: SpadeEncoder, on_error: OnError = strict, progress: str = "bar"
 ) -> TermCounts:
     """Count all documents, as far as the model reads them."""
     with closing(Progress(progress, task="counting terms")) as bar:
@@ -110,7 +109,8 @@ def count_corpus(
                 yield document.contents
                 bar(1, 0)
 
-        return count_terms(model.wordpieces, texts(), len(model.kept), model.config.max_length)
+        words = model.wordpieces
+        return count_terms(words, texts(), words.vocabulary_size, model.config.max_length)
 
 
 def save_counts(

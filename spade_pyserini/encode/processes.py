@@ -18,7 +18,7 @@ from torch import multiprocessing
 from spade_pyserini.encode.part import Part
 from spade_pyserini.encode.worker import Job, Result, Worker
 from spade_pyserini.errors import SpadeError, UsageError
-from spade_pyserini.models import SpadeModel
+from spade_pyserini.models import SpadeEncoder
 
 LISTEN = 0.5  # seconds between two looks at whether all workers are alive
 
@@ -81,9 +81,9 @@ def finished(messages: Any) -> Iterator[Result]:
             yield value
 
 
-def devices(model: SpadeModel, processes: int) -> list[str]:
+def devices(model: SpadeEncoder, processes: int) -> list[str]:
     """A GPU for each process, where the model is on one; everything else as it is."""
-    asked = model.kept.device
+    asked = model.device
     if asked.type != "cuda":
         return [str(asked)] * processes
     if asked.index:
@@ -148,8 +148,10 @@ def _work(
             yield part.shard(taken)
 
     try:
-        job.model.to(device)
-        worker = Worker(job, lambda *counts: messages.put(("progress", counts)))
+        worker = Worker(
+            replace(job, model=job.model.to(device)),
+            lambda *counts: messages.put(("progress", counts)),
+        )
         for result in worker.run(numbers()):
             messages.put(("result", result))
         messages.put(("end", place))

@@ -20,7 +20,7 @@ from spade_pyserini.formats.vectors import (
     shard_number,
     tokenizer_path,
 )
-from spade_pyserini.models import SpadeModel
+from spade_pyserini.models import SpadeEncoder
 
 
 def earlier_manifest(folder: Path, overwrite: bool, part: Part) -> VectorManifest | None:
@@ -46,7 +46,7 @@ def earlier_manifest(folder: Path, overwrite: bool, part: Part) -> VectorManifes
 def start(
     folder: Path,
     settings: VectorSettings,
-    model: SpadeModel,
+    model: SpadeEncoder,
     found: VectorManifest | None,
     overwrite: bool,
     part: Part,

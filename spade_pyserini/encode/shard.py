@@ -18,7 +18,7 @@ from torch import Tensor
 from spade_pyserini.errors import SpadeError
 from spade_pyserini.formats.components import ComponentVector, write_components
 from spade_pyserini.formats.vectors import Shard, VectorSettings, shard_name, write_shard
-from spade_pyserini.models import SpadeModel
+from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.quantize import calibrate, largest_impact, quantize
 from spade_pyserini.models.tensors import SparseVector, sparse
 from spade_pyserini.records import Document, ImpactVector
@@ -50,7 +50,7 @@ class ShardEncoder:
     """A model with the settings of a run; ``components`` keeps the two encoders' vectors too."""
 
     def __init__(
-        self, model: SpadeModel, settings: VectorSettings, components: bool = False
+        self, model: SpadeEncoder, settings: VectorSettings, components: bool = False
     ) -> None:
         self.model, self.settings, self.components = model, settings, components
 
@@ -149,7 +149,7 @@ def batches(ids: list[list[int]], batch_tokens: int) -> Iterator[tuple[list[list
         yield [ids[one] for one in places], places
 
 
-def calibrated_scale(model: SpadeModel, texts: list[str]) -> float:
+def calibrated_scale(model: SpadeEncoder, texts: list[str]) -> float:
     """A scale for quantization: the largest weight of these texts gets the largest impact."""
     ids = model.wordpieces.document_ids(texts, model.config.max_length)
     with model.fixed():

@@ -22,7 +22,7 @@ from spade_pyserini.encode.memory import release_memory
 from spade_pyserini.encode.resume import intact
 from spade_pyserini.encode.shard import Encoded, Prepared, ShardEncoder, input_digest
 from spade_pyserini.formats.vectors import Shard, VectorSettings
-from spade_pyserini.models import SpadeModel
+from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.records import Document
 
 REST = 0.1  # of a shard's documents, the longest, that are encoded while the next one is read
@@ -33,7 +33,7 @@ class Job:
     """What all workers of an encoding have in common. ``known`` are shards of an earlier run."""
 
     corpus: Corpus
-    model: SpadeModel
+    model: SpadeEncoder
     folder: Path
     settings: VectorSettings
     known: dict[int, Shard]

@@ -20,7 +20,7 @@ def load_cross_encoder(name: str, max_length: int | None = None, batch_size: int
     from sentence_transformers import CrossEncoder  # takes seconds to import
     from torch.nn import Identity
 
-    def load(source: str, options: dict[str, Any]) -> CrossEncoder:
+    def load(source: str, options: dict[str, Any]) -> Any:
         return CrossEncoder(source, max_length=max_length, model_kwargs=options)
 
     model = load_hugging_face("cross-encoder", name, load)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from spade_pyserini.models.hub import load_hugging_face
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
 
 class Seq2Seq(NamedTuple):
-    """A model and its tokenizer."""
+    """A model of transformers and its tokenizer."""
 
-    model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerBase
+    model: Any
+    tokenizer: Any
 
 
 def load_seq2seq(name: str) -> Seq2Seq:
