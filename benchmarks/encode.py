@@ -128,7 +128,7 @@ def spade_role(options: argparse.Namespace) -> dict[str, float]:
     from spade_pyserini.encode.options import BATCH_TOKENS
     from spade_pyserini.encode.task import VectorTask
     from spade_pyserini.formats.vectors import VectorSettings
-    from spade_pyserini.models.encoder import SpadeEncoder
+    from spade_pyserini.models import SpadeEncoder
     from spade_pyserini.records import Document
 
     torch.set_num_threads(options.threads)
@@ -147,8 +147,9 @@ def spade_role(options: argparse.Namespace) -> dict[str, float]:
         encoded = task.compute(prepared, lambda *_: None)
         return [encoder.named(vector) for vector in encoded.impacts]
 
-    layers = len(encoder.model.weighting.backbone.encoder.layer)
-    shared = len(model._halves[0].first.encoder.layer) if model._halves else 0
+    model = encoder.model
+    layers = len(model.weighting.backbone.encoder.layer)
+    shared = len(model.shared_layers.first.encoder.layer) if model.shared_layers else 0
     terms = int((model.kept & model.expansion.expandable).sum())
     return measure(options, encode, 2 * layers - shared, terms, heads=2)
 

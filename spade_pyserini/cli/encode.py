@@ -13,8 +13,7 @@ from spade_pyserini.formats.files import safe_file_name
 
 MODULE = "spade_pyserini.encode"
 EXAMPLE = "python -m spade_pyserini.encode --corpus pydoc --output encode/pydoc.spade"
-PRECISIONS = ("fp32", "bf16", "fp16", "int8")
-BACKENDS = ("torch", "onnx", "openvino")
+PRECISIONS = ("fp32", "bf16", "fp16")
 logger = logging.getLogger(MODULE)
 
 
@@ -57,7 +56,6 @@ def _parser() -> argparse.ArgumentParser:
         default="fp32",
         help="bf16 and fp16 for GPUs; refused, with the reason, where it does not pay",
     )
-    add("--backend", choices=BACKENDS, default="torch", help="only torch pays so far")
     add(
         "--processes", type=command.positive, default=1, metavar="N", help="workers on this machine"
     )
@@ -92,7 +90,6 @@ def main(arguments: list[str]) -> None:
     from spade_pyserini.encode import EncodeOptions, Part, encode_corpus, merge_parts
     from spade_pyserini.models.encoder import SpadeEncoder
     from spade_pyserini.models.hub import DEFAULT
-    from spade_pyserini.models.precision import check_backend
 
     if options.merge and options.output:
         merge_parts(options.output)
@@ -106,7 +103,6 @@ def main(arguments: list[str]) -> None:
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")
     if options.ray and options.processes > 1:
         raise UsageError("--ray has workers of its own; leave --processes out")
-    check_backend(options.backend)
     part = Part.of(options.shard_id, options.shard_num)
     if options.merge:
         merge_parts(output)
@@ -117,10 +113,9 @@ def main(arguments: list[str]) -> None:
     encoder = encoder.with_settings(
         **{key: value for key, value in changes.items() if value is not None}
     )
-    if options.ray:  # the workers check the precision, on their devices
-        encoder = replace(encoder, precision=options.precision)
-    else:
-        encoder = encoder.with_precision(options.precision)
+    encoder = replace(encoder, precision=options.precision)
+    if not options.ray:  # the workers of a cluster check it on their own devices
+        encoder.check_precision()
     if not encoder.config.trained:
         logger.warning("the heads of %s are untrained, so its rankings are random", name)
     names = "shard_size batch_tokens overwrite components processes ray max_errors progress counts"

@@ -7,6 +7,7 @@ from pathlib import Path
 from spade_pyserini.baselines.rerank import DEPTHS, rerank, top_docids
 from spade_pyserini.cli import command
 from spade_pyserini.errors import InputError
+from spade_pyserini.models.cross_encoder import load_cross_encoder
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import Ranking
 
@@ -47,7 +48,6 @@ def main(arguments: list[str]) -> None:
     from spade_pyserini.corpora import open_corpus
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.formats.files import refuse_existing, safe_file_name
-    from spade_pyserini.models.cross_encoder import load_cross_encoder
     from spade_pyserini.search import read_run, write_run
 
     prefix = options.output_prefix or options.run.removesuffix(".gz").removesuffix(".txt")

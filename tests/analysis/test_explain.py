@@ -17,7 +17,7 @@ from spade_pyserini import (
 )
 from spade_pyserini.analysis.explain import SHADES, explain_match, heat_map, heat_map_html, shaded
 from spade_pyserini.encode import EncodeOptions
-from spade_pyserini.models.term_weights import TermWeight
+from spade_pyserini.models.explanation import TermWeight
 from tests.commands import Commands
 from tests.conftest import lively
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from spade_pyserini.encode.shard import BATCH_TOKENS, ShardEncoder, batches
 
 from spade_pyserini import (
     SpadeConfig,
@@ -23,7 +22,8 @@ from spade_pyserini import (
     read_vectors,
 )
 from spade_pyserini.encode import EncodeOptions
-from spade_pyserini.encode.corpus import SHARD_SIZE
+from spade_pyserini.encode.batches import batches
+from spade_pyserini.encode.options import BATCH_TOKENS, SHARD_SIZE
 from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, SpadeError
 from spade_pyserini.formats.files import lock
 from spade_pyserini.formats.vectors import VectorManifest, shard_name, verify

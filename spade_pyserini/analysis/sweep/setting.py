@@ -14,8 +14,8 @@ from torch import Tensor
 from spade_pyserini.encode.task import clipped, write_vectors
 from spade_pyserini.formats.components import ComponentVector, read_components
 from spade_pyserini.formats.vectors import VectorManifest, tokenizer_path
+from spade_pyserini.models.aggregation import mix
 from spade_pyserini.models.quantize import calibrate, quantize
-from spade_pyserini.models.tensors import mix
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import ImpactVector
