@@ -1,7 +1,7 @@
 """Conditions: commands with the figures that they must produce, read from a YAML file.
 
 The conditions of this package are in ``reproduce.yaml``, which describes the fields. Figures with
-``source: measured`` are checked. Those with ``source: paper`` are printed next to the measured ones.
+``source: measured`` are checked, those with ``source: paper`` only shown.
 """
 
 from __future__ import annotations
