@@ -62,23 +62,21 @@ class Components:
     def write_vectors(
         self, folder: Path, alpha: float, removed: set[str], scale: float
     ) -> VectorManifest:
-        """Write the vectors of all documents with manifest and tokenizer, in the format of encode."""
+        """Write the vectors of all documents, with their manifest and tokenizer."""
         bits = self.manifest.settings.bits
         settings = replace(self.manifest.settings, alpha=alpha, scale=scale)
         components = read_components(self.source)
         shards = []
         for number, shard in enumerate(self.manifest.shards):
-            vectors, clipped_weights = [], 0
+            vectors, too_large = [], 0
             for vector in itertools.islice(components, shard.documents):
                 terms = self._terms(vector, removed)
                 weights = self._weights(vector, terms, alpha)
-                clipped_weights += clipped(weights, scale, bits)
+                too_large += clipped(weights, scale, bits)
                 pairs = zip(terms, quantize(weights, scale, bits).tolist(), strict=True)
                 impacts = {term: impact for term, impact in pairs if impact}
                 vectors.append(ImpactVector(vector.docid, impacts))
-            shards.append(
-                write_vectors(folder, number, vectors, clipped_weights, shard.input_sha256)
-            )
+            shards.append(write_vectors(folder, number, vectors, too_large, shard.input_sha256))
         self.wordpieces.save(tokenizer_path(folder))
         manifest = VectorManifest(settings, self.manifest.trained, complete=True, shards=shards)
         manifest.save(folder)

@@ -37,7 +37,7 @@ def draw_figures(rows: list[Row], measure: str, folder: Path) -> list[Path]:
 
 
 def _over(name: str, rows: list[Row], varying: list[str], measure: str) -> Figure:
-    """Draw effectiveness, latency and size over a parameter, a line for each value of the others."""
+    """Draw effectiveness, latency and size over a parameter; lines for the other parameters."""
     figure = Figure(figsize=(6.4, 7), layout="constrained")
     panels = figure.subplots(3, 1, sharex=True)
     others = [other for other in varying if other != name]

@@ -51,14 +51,14 @@ def sweep(
     ks = dict.fromkeys(options.k or [manifest.settings.k])
     if any(k != manifest.settings.k for k in ks):
         check_origin(manifest, origin)
-    names = [measure_name(measure) for measure in options.measures]
+    names = list(dict.fromkeys(map(measure_name, options.measures)))
     work = output / "sweep.unfinished"
     with lock(output):
         digests = _digests(manifest, topics, qrels, options.level)
         results = Results(output, digests, names, options.overwrite)
         if options.overwrite:
-            for path in (work, *output.glob("run.alpha-*.gamma-*.k-*.txt")):
-                remove(path)
+            _remove_runs(output)
+            remove(work)
         warm_up = -(-WARM_UP // len(topics))
         for k in ks:
             missing = [setting for setting in _grid(options, k) if setting not in results]
@@ -81,6 +81,11 @@ def sweep(
         remove(work)
         draw_figures(results.rows, names[0], output)
     return results
+
+
+def _remove_runs(folder: Path) -> None:
+    for path in folder.glob("run.alpha-*.gamma-*.k-*.txt"):
+        remove(path)
 
 
 def run_path(folder: Path, setting: Setting) -> Path:
