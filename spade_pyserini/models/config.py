@@ -83,6 +83,15 @@ class SpadeConfig:
         if self.scale is not None and not 0 < self.scale < float("inf"):
             raise UsageError(f"scale is a positive number, not {self.scale}")
 
+    def check_length(self) -> None:
+        """Raise `UsageError` if ``max_length`` is more than the backbone can read."""
+        positions = (self.backbone or {}).get("max_position_embeddings", math.inf)
+        if self.max_length > positions:
+            raise UsageError(
+                f"max_length is {self.max_length}, but the backbone reads at most {positions} "
+                "WordPieces"
+            )
+
     def save(self, folder: Path) -> None:
         """Write ``config.json``."""
         write_json(folder / FILE, asdict(self))

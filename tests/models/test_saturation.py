@@ -10,6 +10,7 @@ import torch
 
 from spade_pyserini import SpadeModel, encode_corpus, open_corpus, read_vectors
 from spade_pyserini.analysis.sweep.setting import Components
+from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.train import losses
 from spade_pyserini.train.loop import Trainer
 from spade_pyserini.train.recipe import DevCollection, Recipe
@@ -52,7 +53,7 @@ def test_a_sweep_mixes_as_the_model_does(
     model: SpadeModel, tiny_corpus: Path, tmp_path: Path
 ) -> None:
     corpus = open_corpus(str(tiny_corpus))
-    encode_corpus(corpus, model, tmp_path / "one", components=True)
+    encode_corpus(corpus, model, tmp_path / "one", EncodeOptions(components=True))
     model.reconfigure(alpha=0.3)
     encode_corpus(corpus, model, tmp_path / "other")
     Components(tmp_path / "one", [0.3]).write_vectors(tmp_path / "mixed", 0.3, set(), 40.0)
