@@ -1,161 +1,140 @@
-"""A head with output weights of its own, for some of the terms only, started from queries."""
-
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from spade_pyserini import SpadeConfig, SpadeModel
-from spade_pyserini.errors import UsageError
+from spade_pyserini.models import SpadeEncoder, logits
 from spade_pyserini.models.expansion import Output
-from spade_pyserini.models.term_counts import count_terms, most_frequent
-from spade_pyserini.train import Recipe, fit_query_head, load_recipe, train
-from spade_pyserini.train.log import read_log
-from spade_pyserini.train.term_vectors import TermVectors, install
 from tests.conftest import lively
+from tests.models.helpers import (
+    TEXTS,
+    components,
+    embeddings,
+    hidden_states,
+    inputs,
+    weigh,
+)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("block", [7, 4096])
+def test_expansion_is_equations_7_to_9(
+    tiny_model: SpadeModel, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logits, "BLOCK", block)
+    input_ids, mask = inputs(tiny_model)
+    _, vectors = tiny_model(input_ids, mask)
+    encoder = tiny_model.expansion
+    states = hidden_states(encoder.backbone, input_ids, mask)
+    matrix, k = embeddings(tiny_model), tiny_model.config.k
+    for document in range(len(TEXTS)):
+        expected = [0.0] * vectors.shape[1]
+        for position in range(int(mask[document].sum())):  # [CLS] and [SEP] too
+            row = encoder.head(states[document, position])
+            values = [
+                (matrix[term] @ row + encoder.head.bias[term]).item()
+                if term not in tiny_model.wordpieces.special_ids
+                else float("-inf")
+                for term in range(len(matrix))
+            ]
+            for term in sorted(range(len(values)), key=lambda term: -values[term])[:k]:
+                expected[term] = max(expected[term], values[term])
+        assert torch.allclose(vectors[document], torch.tensor(expected), atol=1e-5)
+
+
+@pytest.mark.parametrize("top_k", [True, False])
+def test_the_gradient_of_expansion_is_that_of_the_equations(
+    tiny_model_folder: Path, top_k: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compare with autograd on all logits: gradients of hidden states, embeddings and head."""
+    monkeypatch.setattr(logits, "BLOCK", 13)
+    model = SpadeModel.from_pretrained(tiny_model_folder)
+    encoder, k = model.expansion, model.config.k
+    input_ids, mask = inputs(model)
+    states = hidden_states(encoder.backbone, input_ids, mask).detach().requires_grad_()
+    direction = torch.randn(len(TEXTS), len(model.kept), generator=torch.Generator().manual_seed(1))
+    leaves = [states, embeddings(model), encoder.head.dense.weight, encoder.head.bias]
+
+    values = encoder.logits(states.flatten(0, 1)).view(*input_ids.shape, -1).relu()
+    values = values * mask[:, :, None] * model.kept
+    if top_k:
+        values = values * (values >= values.topk(k, dim=2).values[:, :, -1:])
+    expected = torch.autograd.grad((values.amax(dim=1) * direction).sum(), leaves)
+
+    vectors = encoder(states, mask.bool(), model.kept, k if top_k else None)
+    assert torch.allclose(vectors, values.amax(dim=1), atol=1e-5)
+    gradients = torch.autograd.grad((vectors * direction).sum(), leaves)
+    for gradient, reference in zip(gradients, expected, strict=True):
+        assert torch.allclose(gradient, reference, atol=1e-4)
+        assert gradient.abs().max() > 0.01
+
+
+@torch.no_grad()
+def test_at_most_k_terms_for_each_token(tiny_model: SpadeModel) -> None:
+    _, vectors = tiny_model(*inputs(tiny_model, ["cat"]))  # [CLS] cat [SEP]
+    assert 0 < int((vectors > 0).sum()) <= 3 * tiny_model.config.k
 
 
 def test_only_some_terms_are_added(tiny_backbone: Path) -> None:
     model = lively(SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=5, max_length=32)))
-    ids = model.wordpieces.document_ids(["the old cat sleeps", "a dog eats the fish"], 32)
-    weighting, everything = model.components(ids)
-    allowed = torch.arange(len(model.kept)) % 3 == 0
-    model.expansion.expandable.copy_(allowed)
-    again, some = model.components(ids)
+    weighting, everything = components(model)
+    expandable = torch.arange(len(model.kept)) % 3 == 0
+    model.expansion.expandable.copy_(expandable)
+    again, some = components(model)
     assert torch.equal(weighting, again)
-    assert (everything[:, ~allowed] > 0).any()
-    assert (some[:, ~allowed] == 0).all()
-    model.expansion.k = len(model.kept)
-    (every,) = model.expansion_vectors(*_inputs(ids[:1]), top_k=False).detach()
-    _, (kept,) = model.components(ids[:1])
+    assert (everything[:, ~expandable] > 0).any()
+    assert (some[:, ~expandable] == 0).all()
+    (every,) = model.expansion_vectors(*inputs(model, TEXTS[:1]), top_k=False).detach()
+    _, (kept,) = components(model.with_settings(k=len(model.kept)), TEXTS[:1])
     assert torch.allclose(every, kept, atol=1e-5)
-
-
-def _inputs(ids: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-    tensor = torch.tensor(ids)
-    return tensor, torch.ones_like(tensor)
 
 
 @pytest.mark.parametrize("top_k", [True, False])
 def test_output_weights_differ_by_a_low_rank_matrix(tiny_backbone: Path, top_k: bool) -> None:
     model = SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=4, decoder_rank=2))
     plain = SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=4))
-    inputs = _inputs(model.wordpieces.document_ids(["the old cat sleeps"], 32))
-    fresh = model.expansion_vectors(*inputs, top_k=top_k)
-    assert torch.allclose(fresh, plain.expansion_vectors(*inputs, top_k=top_k), atol=1e-6)
+    batch = inputs(model, TEXTS[:1])
+    fresh = model.expansion_vectors(*batch, top_k=top_k)
+    assert torch.allclose(fresh, plain.expansion_vectors(*batch, top_k=top_k), atol=1e-6)
+    head = model.expansion.head
     with torch.no_grad():
-        model.expansion.head.own.normal_()
-        model.expansion.head.shared.normal_()
-    model.expansion_vectors(*inputs, top_k=top_k).sum().backward()  # type: ignore[no-untyped-call]
-    for parameter in (model.expansion.head.own, model.expansion.head.shared):
+        head.own.normal_()
+        head.shared.normal_()
+    model.expansion_vectors(*batch, top_k=top_k).sum().backward()  # type: ignore[no-untyped-call]
+    for parameter in (head.own, head.shared):
         assert parameter.grad is not None
         assert parameter.grad.abs().sum() > 0
-    hidden = model.expansion.backbone(input_ids=inputs[0], attention_mask=inputs[1])[0]
-    rows = model.expansion.head(hidden)[0]
-    embeddings = model.expansion.backbone.get_input_embeddings().get_parameter("weight")
-    weights = embeddings + model.expansion.head.own @ model.expansion.head.shared
-    logits = (rows @ weights.T + model.expansion.head.bias).masked_fill(~model.kept, -torch.inf)
+    rows = head(hidden_states(model.expansion.backbone, *batch))[0]
+    weights = embeddings(model) + head.own @ head.shared
+    values = (rows @ weights.T + head.bias).masked_fill(~model.kept, -torch.inf)
     if top_k:
-        logits = logits.masked_fill(logits < logits.topk(4).values[:, -1:], -torch.inf)
-    expected = logits.amax(dim=0).relu()
-    assert torch.allclose(model.expansion_vectors(*inputs, top_k=top_k)[0], expected, atol=1e-4)
+        values = values.masked_fill(values < values.topk(4).values[:, -1:], -torch.inf)
+    expected = values.amax(dim=0).relu()
+    assert torch.allclose(model.expansion_vectors(*batch, top_k=top_k)[0], expected, atol=1e-4)
 
 
-def test_the_terms_that_most_documents_have(tiny_model: SpadeModel) -> None:
-    words = tiny_model.wordpieces
-    texts = ["the cat the cat", "the dog", "the cat", "a fish"]
-    df = count_terms(words, texts, len(words.terms), 32).df
-    places = {term: words.terms.index(term) for term in ("the", "cat", "dog", "fish")}
-    assert {term: int(df[place]) for term, place in places.items()} == {
-        "the": 3,
-        "cat": 2,
-        "dog": 1,
-        "fish": 1,
-    }
-    assert most_frequent(df, 2).nonzero().flatten().tolist() == sorted(
-        [places["the"], places["cat"]]
-    )
-    assert int(most_frequent(df, len(df) - 1).sum()) == 5  # "a" too
-    assert most_frequent(df, 30_522).all()
-
-
-def test_training_with_fewer_terms(recipe: Recipe, tmp_path: Path) -> None:
-    best = train(replace(recipe, expansion_terms=6, decoder_rank=2), tmp_path / "run")
-    model = SpadeModel.from_pretrained(best)
-    assert int(model.expansion.expandable.sum()) == 6
-    _, expansion = model.components(model.wordpieces.document_ids(["the old cat sleeps"], 32))
-    assert int((expansion > 0).sum()) <= 6
-    again = replace(recipe, init=str(best), expansion_terms=30_522, decoder_rank=2)
-    model = SpadeModel.from_pretrained(train(again, tmp_path / "again"))
-    assert model.expansion.expandable.all()  # what was closed can be opened
-
-
-def test_a_head_that_knows_what_is_asked(tmp_path: Path) -> None:
-    start = load_recipe("spade-mini-start")
-    small = replace(
-        start,
-        data=(replace(start.data[0], corpus="", queries="pydoc-dev", qrels="pydoc-dev"),),
-        adapter_rank=2,
-        adapter_layers=1,
-        decoder_rank=4,
-        steps=150,
-        batch_size=40,
-    )
-    model = SpadeModel.from_pretrained(fit_query_head(small, tmp_path / "start"))
-    distances = [line["distance"] for line in read_log(tmp_path / "start", "step")]
-    assert distances[-1] < 0.7 * distances[0]
-    assert model.expansion.head.own.any() and not model.config.trained
-    with pytest.raises(UsageError, match="the recipe names no dense_teacher"):
-        fit_query_head(replace(small, dense_teacher=None), tmp_path / "none")
-
-
-def test_logits_are_inner_products_with_the_terms_vectors(tiny_backbone: Path) -> None:
-    """Up to what layer norm takes from a token: its scale, and one of 32 dimensions."""
-    model = SpadeModel.from_backbone(tiny_backbone, SpadeConfig(max_length=32, decoder_rank=2))
-    embeddings = model.expansion.backbone.get_input_embeddings().get_parameter("weight").detach()
-    weights = torch.linspace(1, 3, len(embeddings))
-    vectors = TermVectors(embeddings, 2, weights)
-    with torch.no_grad():
-        for parameter in (vectors.transform, vectors.own, vectors.shared):
-            parameter.add_(torch.randn(parameter.shape) * 0.2)
-    texts = ["the old cat sleeps", "a dog eats the fish"]
-    install(vectors, model, texts)
-    assert torch.allclose(model.query_weights, weights)
-    inputs = _inputs(model.wordpieces.document_ids(texts[:1], 32))
-    with torch.no_grad():
-        (hidden,) = model.expansion.backbone(input_ids=inputs[0], attention_mask=inputs[1])[0]
-        wanted = hidden @ torch.stack([vectors([term[None]])[0] for term in _terms(model)]).T
-        decoder = model.expansion.head.decoder(embeddings, slice(None))
-        logits = model.expansion.head(hidden) @ decoder.T
-    for found, asked in zip(logits, wanted / weights, strict=True):
-        assert torch.corrcoef(torch.stack([found, asked]))[0, 1] > 0.95
-
-
-def _terms(model: SpadeModel) -> torch.Tensor:
-    return torch.arange(len(model.query_weights))
-
-
-def test_output_weights_are_put_together_once_where_nothing_changes(
+def test_fixed_computes_the_output_layer_once(
     tiny_backbone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = lively(SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=5, max_length=32)))
-    batches = [model.wordpieces.document_ids([text], 32) for text in ("the old cat", "a dog")]
-    wanted = [model.weigh(batch) for batch in batches]
-    made: list[torch.Tensor] = []
-    put_together = model.expansion._output
+    encoder = SpadeEncoder(model)
+    expected = [weigh(model, [text]) for text in TEXTS]
+    calls: list[torch.Tensor] = []
+    compute = model.expansion._output
 
-    def counted(kept: torch.Tensor) -> Output:
-        made.append(kept)
-        return put_together(kept)
+    def counted(allowed: torch.Tensor) -> Output:
+        calls.append(allowed)
+        return compute(allowed)
 
     monkeypatch.setattr(model.expansion, "_output", counted)
-    with model.fixed():
-        assert all(torch.equal(model.weigh(one), w) for one, w in zip(batches, wanted, strict=True))
-    assert len(made) == 1
+    with encoder.fixed():
+        for text, weights in zip(TEXTS, expected, strict=True):
+            assert torch.equal(weigh(model, [text]), weights)
+    assert len(calls) == 1
     with torch.no_grad():
         model.expansion.head.bias.add_(1)
-    assert not torch.equal(model.weigh(batches[0]), wanted[0])  # outside, changes count
-    assert len(made) == 2
+    assert not torch.equal(weigh(model, TEXTS[:1]), expected[0])  # outside, changes count
+    assert len(calls) == 2
