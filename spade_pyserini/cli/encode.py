@@ -87,9 +87,8 @@ def main(arguments: list[str]) -> None:
     command.log_to_stderr(options.verbose)
 
     # After parsing: torch and transformers take seconds to import.
-    from spade_pyserini.encode import encode_corpus, merge_parts
-    from spade_pyserini.encode.part import Part
-    from spade_pyserini.models import SpadeEncoder
+    from spade_pyserini.encode import EncodeOptions, Part, encode_corpus, merge_parts
+    from spade_pyserini.models.encoder import SpadeEncoder
     from spade_pyserini.models.hub import DEFAULT
 
     if options.merge and options.output:
@@ -104,35 +103,25 @@ def main(arguments: list[str]) -> None:
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")
     if options.ray and options.processes > 1:
         raise UsageError("--ray has workers of its own; leave --processes out")
-    part = Part.of_flags(options.shard_id, options.shard_num)
+    part = Part.of(options.shard_id, options.shard_num)
     if options.merge:
         merge_parts(output)
         print(output)
         return
-    model = SpadeEncoder.from_pretrained(name, device=options.device)
+    encoder = SpadeEncoder.from_pretrained(name, device=options.device)
     changes = {key: getattr(options, key) for key in ("alpha", "k", "max_length")}
-    model = model.with_settings(**{key: x for key, x in changes.items() if x is not None})
-    model = replace(model, precision=options.precision)
-    if not options.ray:  # workers of a cluster check it on their own devices
-        model.check_precision()
-    if not model.config.trained:
-        logger.warning("the heads of %s are untrained: its ranking means nothing yet", name)
-    encode_corpus(
-        corpus,
-        model,
-        output,
-        model_name=model_name,
-        shard_size=options.shard_size,
-        batch_tokens=options.batch_tokens,
-        overwrite=options.overwrite,
-        components=options.components,
-        processes=options.processes,
-        ray=options.ray,
-        part=part,
-        max_errors=options.max_errors,
-        progress=options.progress,
-        counts=options.counts,
+    encoder = encoder.with_settings(
+        **{key: value for key, value in changes.items() if value is not None}
     )
+    encoder = replace(encoder, precision=options.precision)
+    if not options.ray:  # the workers of a cluster check it on their own devices
+        encoder.check_precision()
+    if not encoder.config.trained:
+        logger.warning("the heads of %s are untrained, so its rankings are random", name)
+    names = "shard_size batch_tokens overwrite components processes ray max_errors progress counts"
+    chosen = {key: getattr(options, key) for key in names.split()}
+    settings = EncodeOptions(model_name=model_name, part=part, **chosen)
+    encode_corpus(corpus, encoder, output, settings)
     print(output)
 
 

@@ -82,7 +82,7 @@ def _counts(model: SpadeEncoder, corpus: str | None, counts: str | None) -> Term
     from spade_pyserini.corpora import open_corpus
 
     assert corpus is not None
-    return count_corpus(open_corpus(corpus), model)
+    return count_corpus(open_corpus(corpus), model.wordpieces, model.config.max_length)
 
 
 def _contents(corpus: str, docid: str) -> str:

@@ -23,7 +23,7 @@ from accelerate.utils import broadcast_object_list
 from torch import Tensor
 from tqdm import tqdm
 
-from spade_pyserini.encode.shard import calibrated_scale
+from spade_pyserini.encode.calibration import calibrated_scale
 from spade_pyserini.errors import SpadeError, UsageError
 from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.aggregation import mix

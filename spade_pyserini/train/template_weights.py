@@ -20,7 +20,8 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from spade_pyserini.encode.shard import BATCH_TOKENS, batches
+from spade_pyserini.encode.batches import batches
+from spade_pyserini.encode.options import BATCH_TOKENS
 from spade_pyserini.errors import UsageError
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.aggregation import mix

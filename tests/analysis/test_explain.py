@@ -16,6 +16,7 @@ from spade_pyserini import (
     open_corpus,
 )
 from spade_pyserini.analysis.explain import SHADES, explain_match, heat_map, heat_map_html, shaded
+from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.models.explanation import TermWeight
 from tests.commands import Commands
 from tests.conftest import lively
@@ -55,7 +56,7 @@ def test_the_score_is_the_one_of_search(
 ) -> None:
     corpus = open_corpus(str(tiny_corpus))
     # A batch for each document, as it is explained: another batch may round otherwise.
-    encode_corpus(corpus, tiny_model, tmp_path / "vectors", batch_tokens=1)
+    encode_corpus(corpus, tiny_model, tmp_path / "vectors", EncodeOptions(batch_tokens=1))
     build_impact_index(tmp_path / "vectors", tmp_path / "index")
     texts = {document.docid: document.contents for document in corpus}
     matches = 0

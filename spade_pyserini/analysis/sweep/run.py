@@ -19,8 +19,7 @@ from spade_pyserini.analysis.sweep.results import Results, Row
 from spade_pyserini.analysis.sweep.setting import Components
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.qrels import Qrels
-from spade_pyserini.encode import encode_corpus
-from spade_pyserini.encode.shard import input_digest
+from spade_pyserini.encode import EncodeOptions, encode_corpus
 from spade_pyserini.errors import ArtifactError, NoCommonTopicError, UsageError
 from spade_pyserini.evaluate import DEFAULT_MEASURES, evaluate_run
 from spade_pyserini.evaluate.measures import at_level, measure_name
@@ -30,6 +29,7 @@ from spade_pyserini.index import build_impact_index
 from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.records import Ranking, Topic
 from spade_pyserini.search import ImpactSearcher, write_run
+from spade_pyserini.sharding.reader import input_digest
 
 logger = logging.getLogger(__name__)
 ALPHAS = tuple(step / 10 for step in range(11))  # the paper's grid
@@ -178,15 +178,13 @@ def _encode(
 ) -> None:
     assert corpus is not None and model is not None
     settings = manifest.settings
-    encode_corpus(
-        corpus,
-        _configured(model, manifest, k),
-        folder,
+    options = EncodeOptions(
         model_name=settings.model,
         shard_size=settings.shard_size,
         batch_tokens=settings.batch_tokens,
         components=True,
     )
+    encode_corpus(corpus, _configured(model, manifest, k), folder, options)
 
 
 def _origin(

@@ -14,7 +14,7 @@ from spade_pyserini import (
     encode_corpus,
     open_corpus,
 )
-from spade_pyserini.encode import Part, merge_parts
+from spade_pyserini.encode import EncodeOptions, Part, merge_parts
 from spade_pyserini.errors import ArtifactError, OutputExistsError, UsageError
 from spade_pyserini.formats.files import lock
 from spade_pyserini.formats.vectors import VectorManifest, verify
@@ -53,7 +53,9 @@ def test_parts_that_do_not_fit_are_not_merged(tiny_model: SpadeModel, tmp_path: 
     folder = tmp_path / "x"
 
     def encode(part: Part, corpus: object = long, **changes: object) -> None:
-        encode_corpus(corpus, tiny_model, folder, part=part, shard_size=10, **changes)  # type: ignore[arg-type]
+        encode_corpus(
+            corpus, tiny_model, folder, EncodeOptions(part=part, shard_size=10, **changes)
+        )  # type: ignore[arg-type]
 
     with pytest.raises(ArtifactError, match="no parts to merge"):
         merge_parts(folder)
@@ -96,13 +98,15 @@ def test_a_last_shard_that_its_machine_never_saw(tiny_model: SpadeModel, tmp_pat
     files.mkdir()
     lines = (write_corpus(tmp_path / "all", 40) / "corpus.jsonl").read_text().splitlines(True)
     (files / "a.jsonl").write_text("".join(lines[:30]))
-    encode_corpus(open_corpus("c", files), tiny_model, folder, part=Part(1, 2), shard_size=10)
+    encode_corpus(
+        open_corpus("c", files), tiny_model, folder, EncodeOptions(part=Part(1, 2), shard_size=10)
+    )
     (files / "b.jsonl").write_text("".join(lines[30:]))
     corpus = open_corpus("c", files)
-    encode_corpus(corpus, tiny_model, folder, part=Part(0, 2), shard_size=10)
+    encode_corpus(corpus, tiny_model, folder, EncodeOptions(part=Part(0, 2), shard_size=10))
     with pytest.raises(ArtifactError, match="not all have read the same corpus"):
         merge_parts(folder)
-    encode_corpus(corpus, tiny_model, folder, part=Part(1, 2), shard_size=10)
+    encode_corpus(corpus, tiny_model, folder, EncodeOptions(part=Part(1, 2), shard_size=10))
     assert merge_parts(folder).documents == 40
 
 
@@ -110,7 +114,9 @@ def test_parts_of_an_older_version_are_merged(tiny_model: SpadeModel, tmp_path: 
     corpus = open_corpus("c", write_corpus(tmp_path / "c", 40))
     for number in (0, 1):
         part = Part(number, 2)
-        manifest = encode_corpus(corpus, tiny_model, tmp_path / "x", part=part, shard_size=10)
+        manifest = encode_corpus(
+            corpus, tiny_model, tmp_path / "x", EncodeOptions(part=part, shard_size=10)
+        )
         replace(manifest, corpus_documents=None).save(tmp_path / "x", part.manifest)
     assert merge_parts(tmp_path / "x").documents == 40
 
@@ -118,7 +124,9 @@ def test_parts_of_an_older_version_are_merged(tiny_model: SpadeModel, tmp_path: 
 def test_a_merge_that_was_killed_is_finished(tiny_model: SpadeModel, tmp_path: Path) -> None:
     corpus = open_corpus("c", write_corpus(tmp_path / "c", 40))
     for number in (0, 1):
-        encode_corpus(corpus, tiny_model, tmp_path / "x", part=Part(number, 2), shard_size=10)
+        encode_corpus(
+            corpus, tiny_model, tmp_path / "x", EncodeOptions(part=Part(number, 2), shard_size=10)
+        )
     left = tmp_path / "x.part-1-of-2.manifest.json"
     manifest = left.read_bytes()
     whole = merge_parts(tmp_path / "x")
@@ -132,7 +140,9 @@ def test_a_part_that_waits_for_a_merge_is_refused(
 ) -> None:
     corpus = open_corpus("c", write_corpus(tmp_path / "c", 40))
     for number in (0, 1):
-        encode_corpus(corpus, tiny_model, tmp_path / "x", part=Part(number, 2), shard_size=10)
+        encode_corpus(
+            corpus, tiny_model, tmp_path / "x", EncodeOptions(part=Part(number, 2), shard_size=10)
+        )
 
     @contextmanager
     def after_the_merge(path: Path, *, wait: bool = False) -> Iterator[None]:
@@ -143,7 +153,9 @@ def test_a_part_that_waits_for_a_merge_is_refused(
 
     monkeypatch.setattr("spade_pyserini.encode.corpus.lock", after_the_merge)
     with pytest.raises(OutputExistsError, match="the whole of an encoding already"):
-        encode_corpus(corpus, tiny_model, tmp_path / "x", part=Part(1, 2), shard_size=10)
+        encode_corpus(
+            corpus, tiny_model, tmp_path / "x", EncodeOptions(part=Part(1, 2), shard_size=10)
+        )
     assert not list(tmp_path.glob("x.part-*"))
 
 
@@ -152,7 +164,9 @@ def test_a_merge_touches_no_other_encoding(tiny_model: SpadeModel, tmp_path: Pat
     folder, manifest = tmp_path / "x", tmp_path / "x.manifest.json"
 
     def encode(part: Part, **changes: object) -> None:
-        encode_corpus(corpus, tiny_model, folder, part=part, shard_size=10, **changes)  # type: ignore[arg-type]
+        encode_corpus(
+            corpus, tiny_model, folder, EncodeOptions(part=part, shard_size=10, **changes)
+        )  # type: ignore[arg-type]
 
     for number in (0, 1):
         encode(Part(number, 2))
@@ -211,15 +225,21 @@ def test_bad_documents_of_parts_and_at_the_end(
 def test_parts_keep_out_of_each_others_way(tiny_model: SpadeModel, tmp_path: Path) -> None:
     corpus = open_corpus("c", write_corpus(tmp_path / "c", 40))
     for number in (0, 1):
-        encode_corpus(corpus, tiny_model, tmp_path / "x", part=Part(number, 2), shard_size=10)
+        encode_corpus(
+            corpus, tiny_model, tmp_path / "x", EncodeOptions(part=Part(number, 2), shard_size=10)
+        )
     (tmp_path / "x.part-1-of-2.manifest.json").unlink()
     with pytest.raises(OutputExistsError, match="no manifest of ours"):
-        encode_corpus(corpus, tiny_model, tmp_path / "x", part=Part(1, 2), shard_size=10)
+        encode_corpus(
+            corpus, tiny_model, tmp_path / "x", EncodeOptions(part=Part(1, 2), shard_size=10)
+        )
     again = {"part": Part(1, 2), "shard_size": 10, "overwrite": True}
-    encode_corpus(corpus, tiny_model, tmp_path / "x", **again)  # type: ignore[arg-type]
+    encode_corpus(corpus, tiny_model, tmp_path / "x", EncodeOptions(**again))  # type: ignore[arg-type]
     assert merge_parts(tmp_path / "x").documents == 40
     with pytest.raises(UsageError, match="leave --shard-id out"):
-        encode_corpus(corpus, tiny_model, tmp_path / "y", part=Part(0, 2), components=True)
+        encode_corpus(
+            corpus, tiny_model, tmp_path / "y", EncodeOptions(part=Part(0, 2), components=True)
+        )
 
 
 @pytest.mark.parametrize(

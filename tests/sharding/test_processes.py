@@ -37,13 +37,13 @@ from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import Located, OnError
 from spade_pyserini.corpora.readers import read_files
 from spade_pyserini.corpora.segment import Segmentation, segmented
-from spade_pyserini.encode import Part, merge_parts
-from spade_pyserini.encode.part import WHOLE, check_numbers
-from spade_pyserini.encode.processes import devices, finished, run_processes
-from spade_pyserini.encode.worker import Job, ShardReader, Worker
+from spade_pyserini.encode import EncodeOptions, Part, merge_parts
 from spade_pyserini.errors import ArtifactError, SpadeError, UsageError
 from spade_pyserini.formats.vectors import VectorManifest, verify
 from spade_pyserini.progress import Progress
+from spade_pyserini.sharding.part import ALL_SHARDS, check_shards
+from spade_pyserini.sharding.processes import devices, finished, run_processes
+from spade_pyserini.sharding.worker import Job, ShardReader, Worker
 from tests.commands import Commands
 from tests.conftest import write_corpus
 from tests.encode.test_corpus import shards
@@ -54,12 +54,19 @@ def test_two_processes_write_the_same_bytes(
     many: Path, tiny_model: SpadeModel, tmp_path: Path
 ) -> None:
     corpus = open_corpus(str(many))
-    one = encode_corpus(corpus, tiny_model, tmp_path / "one", shard_size=10)
-    two = encode_corpus(corpus, tiny_model, tmp_path / "two", shard_size=10, processes=2)
+    one = encode_corpus(corpus, tiny_model, tmp_path / "one", EncodeOptions(shard_size=10))
+    two = encode_corpus(
+        corpus, tiny_model, tmp_path / "two", EncodeOptions(shard_size=10, processes=2)
+    )
     assert one == two
     assert shards(tmp_path / "one") == shards(tmp_path / "two")
     (tmp_path / "two" / "docs0003.jsonl.gz").unlink()
-    assert encode_corpus(corpus, tiny_model, tmp_path / "two", shard_size=10, processes=2) == one
+    assert (
+        encode_corpus(
+            corpus, tiny_model, tmp_path / "two", EncodeOptions(shard_size=10, processes=2)
+        )
+        == one
+    )
     assert shards(tmp_path / "one") == shards(tmp_path / "two")
 
 
@@ -88,8 +95,8 @@ def test_kills_at_random_moments(tiny_model: SpadeModel, tmp_path: Path, process
         unfinished += manifest.exists() and not VectorManifest.load(tmp_path / "killed").complete
     assert unfinished
     whole = {"model_name": model.name, "shard_size": 10}
-    encode_corpus(open_corpus(str(corpus)), asking, tmp_path / "killed", **whole)  # type: ignore[arg-type]
-    encode_corpus(open_corpus(str(corpus)), asking, tmp_path / "whole", **whole)  # type: ignore[arg-type]
+    encode_corpus(open_corpus(str(corpus)), asking, tmp_path / "killed", EncodeOptions(**whole))  # type: ignore[arg-type]
+    encode_corpus(open_corpus(str(corpus)), asking, tmp_path / "whole", EncodeOptions(**whole))  # type: ignore[arg-type]
     assert shards(tmp_path / "killed") == shards(tmp_path / "whole")
     assert verify(tmp_path / "killed") == verify(tmp_path / "whole")
     assert not list(tmp_path.glob("killed.docs*.tmp"))
@@ -111,17 +118,17 @@ def test_workers_that_see_other_corpora_do_not_finish(
     path = write_corpus(tmp_path / "c", 40) / "corpus.jsonl"
     corpus = Corpus("c", "c", partial(half_for_one, path, tmp_path / "seen"))
     with pytest.raises(ArtifactError, match=r"not all .* it had 20 and 40 documents"):
-        encode_corpus(corpus, tiny_model, tmp_path / "x", shard_size=10, processes=2)
+        encode_corpus(corpus, tiny_model, tmp_path / "x", EncodeOptions(shard_size=10, processes=2))
     assert not VectorManifest.load(tmp_path / "x").complete
 
 
 def test_a_gap_is_no_whole(tiny_vectors: Path) -> None:
     manifest = verify(tiny_vectors)
-    check_numbers(tiny_vectors, WHOLE, manifest, 30)
+    check_shards(tiny_vectors, ALL_SHARDS, manifest, 30)
     gap = replace(manifest, shards=[manifest.shards[0], manifest.shards[2]])
     for found, documents, place in ((gap, 30, 1), (manifest, 36, 2), (manifest, 37, 2)):
         with pytest.raises(ArtifactError, match=f"do not fit together at docs000{place}"):
-            check_numbers(tiny_vectors, WHOLE, found, documents)
+            check_shards(tiny_vectors, ALL_SHARDS, found, documents)
 
 
 def two_processes(model: Path, folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
@@ -175,7 +182,7 @@ def test_a_dead_worker_is_told_however_much_the_others_tell(
     )
     monkeypatch.setattr("torch.multiprocessing.get_context", lambda _: context)
     job = Job(Mock(), tiny_model, tiny_vectors, verify(tiny_vectors).settings, {})
-    results = run_processes(job, WHOLE, 2, lambda *_: None)
+    results = run_processes(job, ALL_SHARDS, 2, lambda *_: None)
     assert str(next(results)) == "one"
     context.Process.return_value.exitcode = -signal.SIGKILL
     with pytest.raises(SpadeError, match="a worker ended by signal 9"):
@@ -252,7 +259,9 @@ def test_a_shard_is_taken_when_the_last_is_nearly_through(
 ) -> None:
     """Two shards and two workers: nobody sits on both."""
     corpus = open_corpus(str(many))
-    manifest = encode_corpus(corpus, tiny_model, tmp_path / "x", shard_size=40, batch_tokens=64)
+    manifest = encode_corpus(
+        corpus, tiny_model, tmp_path / "x", EncodeOptions(shard_size=40, batch_tokens=64)
+    )
     taken: list[int] = []
     seen: list[tuple[int, int]] = []
     encoded = 0
@@ -395,19 +404,25 @@ def test_object_stores(tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
     corpus = open_corpus("memory://bucket/corpora/tiny")
     assert (corpus.name, corpus.count()) == ("tiny", 30)
     output = "memory://bucket/encode/tiny"
-    local = encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x", shard_size=12)
-    assert encode_corpus(corpus, tiny_model, output, shard_size=12) == local
+    local = encode_corpus(
+        open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x", EncodeOptions(shard_size=12)
+    )
+    assert encode_corpus(corpus, tiny_model, output, EncodeOptions(shard_size=12)) == local
     found = {path.name: path.read_bytes() for path in (store / "encode" / "tiny").iterdir()}
     assert found == shards(tmp_path / "x")
     assert list(read_vectors(output)) == list(read_vectors(tmp_path / "x"))
     (store / "encode" / "tiny" / "docs0001.jsonl.gz").unlink()
     (store / "encode" / "tiny" / "docs0002.jsonl.gz").write_bytes(b"cut")
-    assert encode_corpus(corpus, tiny_model, output, shard_size=12) == local  # and mends it
+    assert (
+        encode_corpus(corpus, tiny_model, output, EncodeOptions(shard_size=12)) == local
+    )  # and mends it
     found = {path.name: path.read_bytes() for path in (store / "encode" / "tiny").iterdir()}
     assert found == shards(tmp_path / "x")
     for number in (0, 1):
         part = Part(number, 2)
-        encode_corpus(corpus, tiny_model, f"{output}-parts", shard_size=12, part=part)
+        encode_corpus(
+            corpus, tiny_model, f"{output}-parts", EncodeOptions(shard_size=12, part=part)
+        )
     assert merge_parts(f"{output}-parts") == local
     with pytest.raises(UsageError, match="copy memory://bucket/encode/tiny to this machine"):
         build_impact_index(output, tmp_path / "index")

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from spade_pyserini import SpadeModel, encode_corpus, open_corpus
-from spade_pyserini.encode.memory import release_memory
+from spade_pyserini.encode import EncodeOptions
+from spade_pyserini.sharding.memory import release_memory
 
 
 def resident() -> int:
@@ -34,6 +35,8 @@ def test_a_worker_gives_back_what_a_shard_has_left(
 ) -> None:
     """Beside each shard that is encoded; what it is worth is above."""
     given: list[None] = []
-    monkeypatch.setattr("spade_pyserini.encode.worker.give_back", lambda: given.append(None))
-    manifest = encode_corpus(open_corpus(str(many)), tiny_model, tmp_path / "x", shard_size=10)
+    monkeypatch.setattr("spade_pyserini.sharding.worker.give_back", lambda: given.append(None))
+    manifest = encode_corpus(
+        open_corpus(str(many)), tiny_model, tmp_path / "x", EncodeOptions(shard_size=10)
+    )
     assert len(given) == len(manifest.shards) == 10

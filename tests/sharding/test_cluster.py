@@ -14,12 +14,13 @@ import pytest
 
 from spade_pyserini import SpadeModel, encode_corpus, open_corpus
 from spade_pyserini.corpora import Corpus
+from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.errors import ArtifactError, NotFoundError, SpadeError
 from spade_pyserini.formats.vectors import VectorManifest, verify
 from tests.commands import Commands
 from tests.conftest import write_corpus
 from tests.encode.test_corpus import shards
-from tests.encode.test_processes import half_for_one
+from tests.sharding.test_processes import half_for_one
 
 
 def test_without_ray_the_cure_is_named(
@@ -30,7 +31,9 @@ def test_without_ray_the_cure_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(NotFoundError, match=r"pip install 'spade_pyserini\[ray\]'"):
-        encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x", ray="local")
+        encode_corpus(
+            open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x", EncodeOptions(ray="local")
+        )
 
 
 def test_ray_and_processes_exclude_each_other(
@@ -59,14 +62,16 @@ def test_workers_see_what_the_driver_sees(
     path = write_corpus(tmp_path / "c", 40) / "corpus.jsonl"
     monkeypatch.chdir(tmp_path)
     corpus = open_corpus("c")
-    whole = encode_corpus(corpus, tiny_model, tmp_path / "whole", shard_size=10)
-    assert encode_corpus(corpus, tiny_model, "x", shard_size=10, ray="local") == whole
+    whole = encode_corpus(corpus, tiny_model, tmp_path / "whole", EncodeOptions(shard_size=10))
+    assert (
+        encode_corpus(corpus, tiny_model, "x", EncodeOptions(shard_size=10, ray="local")) == whole
+    )
     other = Corpus("c", "c", partial(half_for_one, path, tmp_path / "seen"))
     with pytest.raises(ArtifactError, match=r"not all .* it had 20 and 40 documents"):
-        encode_corpus(other, tiny_model, "y", shard_size=10, ray="local")
+        encode_corpus(other, tiny_model, "y", EncodeOptions(shard_size=10, ray="local"))
     monkeypatch.setattr(tiny_model, "precision", "fp16")
     with pytest.raises(SpadeError, match="fp16 is for GPUs"):
-        encode_corpus(corpus, tiny_model, "z", shard_size=10, ray="local")
+        encode_corpus(corpus, tiny_model, "z", EncodeOptions(shard_size=10, ray="local"))
 
 
 @pytest.mark.slow
@@ -76,7 +81,7 @@ def test_a_node_dies_and_nothing_is_lost(tiny_model: SpadeModel, tmp_path: Path)
     from ray.cluster_utils import Cluster
 
     corpus = open_corpus("c", write_corpus(tmp_path / "c", 2000))
-    whole = encode_corpus(corpus, tiny_model, tmp_path / "whole", shard_size=5)
+    whole = encode_corpus(corpus, tiny_model, tmp_path / "whole", EncodeOptions(shard_size=5))
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     ray.init(address=cluster.address, log_to_driver=False)  # to the head: it lives on
     second = cluster.add_node(num_cpus=1)
@@ -92,7 +97,9 @@ def test_a_node_dies_and_nothing_is_lost(tiny_model: SpadeModel, tmp_path: Path)
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     try:
-        found = encode_corpus(corpus, tiny_model, tmp_path / "x", shard_size=5, ray="auto")
+        found = encode_corpus(
+            corpus, tiny_model, tmp_path / "x", EncodeOptions(shard_size=5, ray="auto")
+        )
         killer.join(60)
     finally:
         ray.shutdown()
