@@ -132,12 +132,8 @@ def test_vectors_made_in_another_way_are_refused(
 ) -> None:
     index = copy_artifact(tiny_index, tmp_path / "index")
     source = write_corpus(tmp_path / "corpus", 3)
-    k = tiny_model.config.k
-    try:
-        tiny_model.reconfigure(k=k + 1)
-        encode_corpus(open_corpus(str(source)), tiny_model, tmp_path / "vectors")
-    finally:
-        tiny_model.reconfigure(k=k)
+    other = tiny_model.with_settings(k=tiny_model.config.k + 1)
+    encode_corpus(open_corpus(str(source)), other, tmp_path / "vectors")
     with pytest.raises(ArtifactError, match="encoded with another model or other settings"):
         add_documents(tmp_path / "vectors", index)
     assert verify_index(index).documents == 30
