@@ -189,8 +189,7 @@ def test_k_encodes_again(
     assert float(found[0]["terms per document"]) < float(found[1]["terms per document"])
     files = {path.stem for path in folder.iterdir() if not path.stem.startswith("run.")}
     assert files == {"sweep", "sweep.manifest", "k", "tradeoff"}
-    model = SpadeModel.from_pretrained(tiny_model_folder)
-    model.reconfigure(k=1)
+    model = SpadeModel.from_pretrained(tiny_model_folder).with_settings(k=1)
     encode_corpus(
         open_corpus(str(tiny_corpus)),
         model,
