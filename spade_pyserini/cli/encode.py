@@ -122,14 +122,16 @@ def run(options: argparse.Namespace) -> None:
         return
     encoder = SpadeEncoder.from_pretrained(name, device=options.device)
     changes = {key: getattr(options, key) for key in ("alpha", "k", "max_length")}
-    changes = {key: value for key, value in changes.items() if value is not None}
-    encoder = replace(encoder.with_settings(**changes), precision=options.precision)
+    encoder = encoder.with_settings(
+        **{key: value for key, value in changes.items() if value is not None}
+    )
+    encoder = replace(encoder, precision=options.precision)
     if not options.ray:  # the workers of a cluster check it on their own devices
         encoder.check_precision()
     if not encoder.config.trained:
         logger.warning("%s is untrained: its rankings are not meaningful", name)
     names = "shard_size batch_tokens overwrite components processes ray max_errors progress counts"
-    chosen = {key: getattr(options, key) for key in names.split()}
-    encode_options = EncodeOptions(model_name=model_name, part=part, **chosen)
-    encode_corpus(corpus, encoder, output, encode_options)
+    values = {key: getattr(options, key) for key in names.split()}
+    settings = EncodeOptions(model_name=model_name, part=part, **values)
+    encode_corpus(corpus, encoder, output, settings)
     print(output)

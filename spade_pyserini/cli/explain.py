@@ -56,23 +56,23 @@ def run(options: argparse.Namespace) -> None:
 
     corpus = open_corpus(options.corpus, data_dir=options.data_dir) if options.corpus else None
     text = options.text if corpus is None else _contents(corpus, options.docid)
-    model = SpadeEncoder.from_pretrained(options.model or DEFAULT)
-    if model.needs_counts:
+    encoder = SpadeEncoder.from_pretrained(options.model or DEFAULT)
+    if encoder.needs_counts:
         if options.counts:
-            model = model.for_corpus(load_counts(Path(options.counts), model.wordpieces))
+            encoder = encoder.for_corpus(load_counts(Path(options.counts), encoder.wordpieces))
         elif corpus is not None:
-            max_length = model.config.max_length
-            model = model.for_corpus(count_corpus(corpus, model.wordpieces, max_length))
-    if model.config.scale is None:
+            max_length = encoder.config.max_length
+            encoder = encoder.for_corpus(count_corpus(corpus, encoder.wordpieces, max_length))
+    if encoder.config.scale is None:
         logger.warning("the model has no scale: impacts are relative to this document's largest")
-    terms = model.explain(text)
+    terms = encoder.explain(text)
     if options.query:
-        print(match_table(explain_match(model, text, options.query)))
+        print(match_table(explain_match(encoder, text, options.query)))
     else:
         color = options.color == "always" or (options.color == "auto" and sys.stdout.isatty())
-        print(heat_map(text, terms, model.wordpieces, color))
+        print(heat_map(text, terms, encoder.wordpieces, color))
     if options.html:
-        page = heat_map_html(options.docid or "document", text, terms, model.wordpieces)
+        page = heat_map_html(options.docid or "document", text, terms, encoder.wordpieces)
         with atomic_write(Path(options.html)) as stream:
             stream.write(page.encode())
 
