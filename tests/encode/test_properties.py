@@ -1,4 +1,4 @@
-"""What holds for every document and every weight."""
+"""Properties of all encoded documents and all weights."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_permuting_a_batch_permutes_its_vectors(
     chance.shuffle(order)  # type: ignore[attr-defined]
     encoder = SpadeEncoder(tiny_model)
     vectors = encoder.weigh(ids)
-    shuffled = encoder.weigh([ids[place] for place in order])
+    shuffled = encoder.weigh([ids[index] for index in order])
     assert torch.allclose(shuffled, vectors[order], atol=1e-5)
 
 
@@ -49,16 +49,15 @@ def test_at_most_k_terms_a_token_and_never_a_special_one(
     tiny_model: SpadeModel, texts: list[str], k: int
 ) -> None:
     model = tiny_model.with_settings(k=k)
-    ids = tiny_model.wordpieces.document_ids(texts, 32)
-    for row, one in enumerate(ids):
-        inputs = torch.tensor([one]), torch.ones(1, len(one), dtype=torch.long)
+    for ids in model.wordpieces.document_ids(texts, 32):
+        inputs = torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.long)
         with torch.no_grad():
-            own, added = model(*inputs)
-        assert int((added > 0).sum()) <= k * len(one)
-        special = sorted(tiny_model.wordpieces.special_ids)
-        assert not own[:, special].any(), row
-        assert not added[:, special].any(), row
-        assert set(own[0].nonzero().squeeze(1).tolist()) <= set(one)
+            weighting, expansion = model(*inputs)
+        assert int((expansion > 0).sum()) <= k * len(ids)
+        special = sorted(model.wordpieces.special_ids)
+        assert not weighting[:, special].any()
+        assert not expansion[:, special].any()
+        assert set(weighting[0].nonzero().squeeze(1).tolist()) <= set(ids)
 
 
 @few

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from spade_pyserini import encode_corpus, open_corpus, read_vectors
-from spade_pyserini.analysis.sweep.setting import Components
+from spade_pyserini.analysis.sweep.components import Components
 from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.errors import OutputExistsError
 from spade_pyserini.models import SpadeEncoder
