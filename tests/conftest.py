@@ -18,7 +18,10 @@ from tokenizers.models import WordPiece
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from spade_pyserini import SpadeModel, build_impact_index, encode_corpus, open_corpus
+from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.models import SpadeConfig
+from spade_pyserini.models.extensions import with_corpus_idf
+from spade_pyserini.models.term_counts import TermCounts
 from spade_pyserini.train import Recipe
 from tests.commands import Commands
 
@@ -93,6 +96,13 @@ def with_lively_adapters(model: SpadeModel) -> SpadeModel:
 
 
 @pytest.fixture(scope="session")
+def asking(tiny_model: SpadeModel) -> SpadeModel:
+    """A model with `corpus_idf`: each term was in every second document of its training."""
+    seen = TermCounts(torch.full((len(tiny_model.kept),), 50), 100, 600)
+    return with_corpus_idf(tiny_model, 0.5, seen)
+
+
+@pytest.fixture(scope="session")
 def tiny_model_folder(tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models") / "tiny"
     tiny_model.save_pretrained(folder)
@@ -109,6 +119,11 @@ def write_corpus(path: Path, count: int = 30) -> Path:
             document = {"_id": f"d{number}", "title": words[number % len(words)], "text": text}
             stream.write(json.dumps(document) + "\n")
     return path
+
+
+def file_bytes(folder: Path) -> dict[str, bytes]:
+    """The contents of all files of a folder by name."""
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
 @pytest.fixture(scope="session")
@@ -128,7 +143,7 @@ def tiny_vectors(
 ) -> Path:
     """The tiny corpus, encoded in three shards. Shared by all tests: copy it before a change."""
     folder = tmp_path_factory.mktemp("encode") / "tiny"
-    encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, folder, shard_size=12)
+    encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, folder, EncodeOptions(shard_size=12))
     return folder
 
 

@@ -7,20 +7,19 @@ from pathlib import Path
 
 from spade_pyserini.analysis.compare import (
     MEASURE,
-    WIDEST,
-    QueryDifference,
-    draw_differences,
+    TopicDifference,
+    compare_topics,
     extremes,
-    figure_format,
-    query_differences,
     t_test,
     tally,
 )
+from spade_pyserini.analysis.difference_figure import draw_differences, figure_format
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.files import refuse_existing
 from spade_pyserini.formats.tables import text_table
 
+WIDEST = 60  # characters of a topic's text
 EXAMPLE = """spade compare runs/run.pydoc.bm25.pydoc-test.txt \\
       runs/run.pydoc.spade-mini.pydoc-test.txt --qrels pydoc/test --topics pydoc/test"""
 
@@ -63,7 +62,7 @@ def run(options: argparse.Namespace) -> None:
     if options.topics:
         topics = read_topics(options.topics, data_dir=options.data_dir)
         texts = {topic.qid: topic.text for topic in topics}
-    differences = query_differences(qrels, baseline, candidate, measures[0], level)
+    differences = compare_topics(qrels, baseline, candidate, measures[0], level)
     title = f"{measure_name(measures[0])} of {name} against {baseline_name}"
     print(f"{title}, {len(differences)} topics\n")
     print(_summary(differences))
@@ -76,27 +75,28 @@ def run(options: argparse.Namespace) -> None:
         print(f"\n{output}")
 
 
-def _summary(differences: list[QueryDifference]) -> str:
+def _summary(differences: list[TopicDifference]) -> str:
     """Wins, ties and losses, both means, and the p-value of a paired t-test."""
-    first = sum(row.first for row in differences) / len(differences)
-    second = sum(row.second for row in differences) / len(differences)
+    baseline = sum(topic.baseline for topic in differences) / len(differences)
+    candidate = sum(topic.candidate for topic in differences) / len(differences)
     test = t_test(differences)
     wins, ties, losses = tally(differences)
     return (
         f"{wins} wins, {ties} ties, {losses} losses\n"
-        f"mean {first:.4f} to {second:.4f}: {test.mean:+.4f}, paired t-test p = {test.p:.2g}"
+        f"mean {baseline:.4f} to {candidate:.4f}: {test.mean:+.4f}, "
+        f"paired t-test p = {test.p:.2g}"
     )
 
 
-def _table(differences: list[QueryDifference], texts: dict[str, str] | None) -> str:
+def _table(differences: list[TopicDifference], texts: dict[str, str] | None) -> str:
     rows = [
-        [row.qid, f"{row.first:.4f}", f"{row.second:.4f}", f"{row.difference:+.4f}"]
-        for row in differences
+        [topic.qid, f"{topic.baseline:.4f}", f"{topic.candidate:.4f}", f"{topic.difference:+.4f}"]
+        for topic in differences
     ]
     if texts is None:
-        return text_table(["topic", "first", "second", "difference"], rows)
+        return text_table(["topic", "baseline", "candidate", "difference"], rows)
     rows = [[*row, _short(texts.get(row[0], ""))] for row in rows]
-    return text_table(["topic", "first", "second", "difference", "text"], rows, left=(0, 4))
+    return text_table(["topic", "baseline", "candidate", "difference", "text"], rows, left=(0, 4))
 
 
 def _short(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 from spade_pyserini.cli import arguments
@@ -98,9 +99,8 @@ def _add_parallel_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Encode the corpus, or merge its parts, and print the folder of vectors."""
-    from spade_pyserini.encode import encode_corpus, merge_parts
-    from spade_pyserini.encode.part import Part
-    from spade_pyserini.models import SpadeModel
+    from spade_pyserini.encode import EncodeOptions, Part, encode_corpus, merge_parts
+    from spade_pyserini.models import SpadeEncoder
     from spade_pyserini.models.hub import DEFAULT
 
     if options.merge and options.output:
@@ -115,41 +115,23 @@ def run(options: argparse.Namespace) -> None:
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")
     if options.ray and options.processes > 1:
         raise UsageError("--ray starts its own workers; leave out --processes")
-    part = Part.of_flags(options.shard_id, options.shard_num)
+    part = Part.of(options.shard_id, options.shard_num)
     if options.merge:
         merge_parts(output)
         print(output)
         return
-    model = SpadeModel.from_pretrained(name)
+    encoder = SpadeEncoder.from_pretrained(name, device=options.device)
     changes = {key: getattr(options, key) for key in ("alpha", "k", "max_length")}
-    model.reconfigure(**{key: value for key, value in changes.items() if value is not None})
-    try:
-        if not options.device.startswith(("cpu", "cuda", "mps")):
-            raise RuntimeError("expected cpu, cuda, cuda:N or mps")
-        model.to(options.device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise UsageError(f"the device {options.device!r} cannot be used: {reason}") from None
-    if options.ray:
-        model.precision = options.precision  # the workers check it, on their devices
-    else:
-        model.use_precision(options.precision)
-    if not model.config.trained:
-        logger.warning("%s is untrained: its rankings are not meaningful", name)
-    encode_corpus(
-        corpus,
-        model,
-        output,
-        model_name=model_name,
-        shard_size=options.shard_size,
-        batch_tokens=options.batch_tokens,
-        overwrite=options.overwrite,
-        components=options.components,
-        processes=options.processes,
-        ray=options.ray,
-        part=part,
-        max_errors=options.max_errors,
-        progress=options.progress,
-        counts=options.counts,
+    encoder = encoder.with_settings(
+        **{key: value for key, value in changes.items() if value is not None}
     )
+    encoder = replace(encoder, precision=options.precision)
+    if not options.ray:  # the workers of a cluster check it on their own devices
+        encoder.check_precision()
+    if not encoder.config.trained:
+        logger.warning("%s is untrained: its rankings are not meaningful", name)
+    names = "shard_size batch_tokens overwrite components processes ray max_errors progress counts"
+    values = {key: getattr(options, key) for key in names.split()}
+    settings = EncodeOptions(model_name=model_name, part=part, **values)
+    encode_corpus(corpus, encoder, output, settings)
     print(output)

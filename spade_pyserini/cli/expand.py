@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from spade_pyserini.baselines.expand import Sampling, expand_corpus
+from spade_pyserini.baselines.expand import expand_corpus
+from spade_pyserini.baselines.query_generator import Sampling
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 

@@ -51,27 +51,28 @@ def run(options: argparse.Namespace) -> None:
     from spade_pyserini.analysis.explain import explain_match, heat_map, heat_map_html, match_table
     from spade_pyserini.corpora import open_corpus
     from spade_pyserini.encode.counts_file import count_corpus, load_counts
-    from spade_pyserini.models import SpadeModel
+    from spade_pyserini.models import SpadeEncoder
     from spade_pyserini.models.hub import DEFAULT
 
     corpus = open_corpus(options.corpus, data_dir=options.data_dir) if options.corpus else None
     text = options.text if corpus is None else _contents(corpus, options.docid)
-    model = SpadeModel.from_pretrained(options.model or DEFAULT)
-    if model.config.corpus_idf:
+    encoder = SpadeEncoder.from_pretrained(options.model or DEFAULT)
+    if encoder.needs_counts:
         if options.counts:
-            model.read_corpus(load_counts(Path(options.counts), model.wordpieces))
+            encoder = encoder.for_corpus(load_counts(Path(options.counts), encoder.wordpieces))
         elif corpus is not None:
-            model.read_corpus(count_corpus(corpus, model))
-    if model.config.scale is None:
+            max_length = encoder.config.max_length
+            encoder = encoder.for_corpus(count_corpus(corpus, encoder.wordpieces, max_length))
+    if encoder.config.scale is None:
         logger.warning("the model has no scale: impacts are relative to this document's largest")
-    terms = model.explain(text)
+    terms = encoder.explain(text)
     if options.query:
-        print(match_table(explain_match(model, text, options.query)))
+        print(match_table(explain_match(encoder, text, options.query)))
     else:
         color = options.color == "always" or (options.color == "auto" and sys.stdout.isatty())
-        print(heat_map(text, terms, model.wordpieces, color))
+        print(heat_map(text, terms, encoder.wordpieces, color))
     if options.html:
-        page = heat_map_html(options.docid or "document", text, terms, model.wordpieces)
+        page = heat_map_html(options.docid or "document", text, terms, encoder.wordpieces)
         with atomic_write(Path(options.html)) as stream:
             stream.write(page.encode())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from spade_pyserini.analysis.report import html_report, sweep_figures
+from spade_pyserini.analysis.report import ReportOptions, html_report, sweep_figures
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.files import atomic_write, refuse_existing
@@ -45,10 +45,7 @@ def run(options: argparse.Namespace) -> None:
     names = dict(zip(options.run, short_names(options.run), strict=True))
     qrels, level = arguments.read_judgements(options)
     topics = read_topics(options.topics, data_dir=options.data_dir) if options.topics else ()
-    page = html_report(
-        qrels,
-        read_runs(options.run, qrels),
-        options.title or f"Runs on {options.qrels}",
+    contents = ReportOptions(
         baseline=names[options.baseline] if options.baseline else None,
         measures=parse_measures(options.measure) if options.measure else None,
         level=level,
@@ -56,6 +53,8 @@ def run(options: argparse.Namespace) -> None:
         figures=[path for folder in options.sweep for path in sweep_figures(Path(folder))],
         breakdown=Path(options.breakdown) if options.breakdown else None,
     )
+    title = options.title or f"Runs on {options.qrels}"
+    page = html_report(qrels, read_runs(options.run, qrels), title, contents)
     with atomic_write(output) as stream:
         stream.write(page.encode())
     print(output)

@@ -6,22 +6,19 @@ import argparse
 import shlex
 from pathlib import Path
 
+from spade_pyserini.analysis.conditions import CONDITIONS, Condition, Expected, read_conditions
 from spade_pyserini.analysis.reproduce import (
     ANY_MODEL,
-    FILE,
     SEED,
-    Checked,
-    Condition,
-    Expected,
+    CheckedFigure,
     check_figures,
     command_lines,
-    read_conditions,
     run_command,
     with_seed,
 )
 from spade_pyserini.cli import arguments, registry
 from spade_pyserini.cli.flags import flag_names
-from spade_pyserini.errors import NotFoundError, SpadeError, UsageError
+from spade_pyserini.errors import SpadeError, UsageError
 from spade_pyserini.formats.tables import text_table
 
 EXAMPLE = """spade reproduce --list
@@ -40,16 +37,14 @@ def parser() -> argparse.ArgumentParser:
     add("--model", metavar="NAME|PATH", help=f"model for commands that name {ANY_MODEL}")
     add("--seed", type=int, metavar="N", help=f"seed for commands that name {SEED} (default: 0)")
     add("--check-paper", action="store_true", help="fail if a figure differs from the paper's, too")
-    add("--file", default=FILE, metavar="FILE", help="the conditions, a YAML file")
+    add("--file", metavar="FILE", help="conditions, a YAML file (default: those of this package)")
     arguments.add_data_dir(parser)
     return parser
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the conditions, or run one and print each figure next to the expected one."""
-    if not Path(options.file).is_file():
-        raise NotFoundError(f"{options.file}: no such file; give the conditions with --file FILE")
-    conditions = read_conditions(Path(options.file), registry.SUMMARIES)
+    conditions = read_conditions(Path(options.file or CONDITIONS), registry.SUMMARIES)
     if options.list:
         print(_listing(conditions))
         return
@@ -62,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
         print(condition.published)
     for line in lines:
         words = _with_data_dir(line, options.data_dir)
-        print(f"\n$ python -m {shlex.join(words)}", flush=True)
+        print(f"\n$ spade {shlex.join(words)}", flush=True)
         if not options.dry_run:
             run_command(words)
     if not options.dry_run:
@@ -72,7 +67,7 @@ def run(options: argparse.Namespace) -> None:
 def _chosen(conditions: dict[str, Condition], options: argparse.Namespace) -> Condition:
     """The condition that ``--condition`` names, with ``--seed``."""
     if options.condition not in conditions:
-        raise UsageError(f"{options.file} has no condition {options.condition!r}; see --list")
+        raise UsageError(f"there is no condition {options.condition!r}; see --list")
     condition = conditions[options.condition]
     if options.seed is not None and not any(SEED in command for command in condition.commands):
         raise UsageError(f"no command of {condition.name} takes a --seed")
@@ -83,8 +78,7 @@ def _chosen(conditions: dict[str, Condition], options: argparse.Namespace) -> Co
 
 def _with_data_dir(words: list[str], data_dir: Path | None) -> list[str]:
     """A command line with ``--data-dir``, if the command has that option."""
-    name = words[0].rpartition(".")[2]
-    if data_dir is None or "data_dir" not in flag_names(registry.load(name).parser()):
+    if data_dir is None or "data_dir" not in flag_names(registry.load(words[0]).parser()):
         return words
     return [*words, "--data-dir", str(data_dir)]
 
@@ -103,7 +97,7 @@ def _figures(expected: Expected) -> str:
     return "  ".join(f"{name} {figure:g}" for name, figure in expected.measures.items())
 
 
-def _report(figures: list[Checked], check_paper: bool) -> None:
+def _report(figures: list[CheckedFigure], check_paper: bool) -> None:
     """Print every figure next to the expected one; fail if a figure that must agree differs."""
     failed = 0
     rows = []
@@ -116,7 +110,7 @@ def _report(figures: list[Checked], check_paper: bool) -> None:
                 figure.expected.qrels,
                 figure.measure,
                 f"{figure.expected.measures[figure.measure]:.4f}",
-                f"{figure.found:.4f}",
+                f"{figure.measured:.4f}",
                 figure.expected.source,
                 verdict,
             ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-from pathlib import Path
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
@@ -66,32 +65,29 @@ def run(options: argparse.Namespace) -> None:
     if not options.verbose:  # the sweep itself logs a line for each setting
         logging.getLogger("spade_pyserini.index").setLevel(logging.ERROR)
 
-    from spade_pyserini.analysis.sweep import sweep
-    from spade_pyserini.analysis.sweep.run import ALPHAS
+    from spade_pyserini.analysis.sweep import Origin, SweepOptions, sweep
+    from spade_pyserini.analysis.sweep.options import ALPHAS
     from spade_pyserini.corpora import apply_transforms, open_corpus
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.evaluate import DEFAULT_MEASURES, parse_measures
-    from spade_pyserini.models import SpadeModel
+    from spade_pyserini.models import SpadeEncoder
 
     qrels, level = arguments.read_judgements(options)
-    corpus = None
+    origin = None
     if options.corpus:
         corpus = open_corpus(options.corpus, data_dir=options.data_dir)
         corpus = apply_transforms(corpus, pool=options.pool, data_dir=options.data_dir)
-    results = sweep(
-        options.components,
-        read_topics(options.topics, data_dir=options.data_dir),
-        qrels,
-        Path(options.output),
-        alphas=options.alpha or ALPHAS,
-        gammas=options.gamma,
-        ks=options.k or (),
+        origin = Origin(corpus, SpadeEncoder.from_pretrained(options.model))
+    settings = SweepOptions(
+        alpha=options.alpha or ALPHAS,
+        gamma=options.gamma,
+        k=options.k or (),
         measures=parse_measures(options.measure) if options.measure else DEFAULT_MEASURES,
         level=level,
-        corpus=corpus,
-        model=SpadeModel.from_pretrained(options.model) if options.model else None,
         overwrite=options.overwrite,
     )
+    topics = read_topics(options.topics, data_dir=options.data_dir)
+    results = sweep(options.components, topics, qrels, options.output, settings, origin)
     print(results.table())
 
 

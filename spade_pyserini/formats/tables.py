@@ -1,10 +1,14 @@
-"""Tables: for people at a terminal, for papers, and for other programs."""
+"""Tables as text for a terminal, Markdown, LaTeX, CSV and JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+from pathlib import Path
+
+from spade_pyserini.errors import InputError
+from spade_pyserini.formats.lines import read_lines
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 LATEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "◇": r"$^{\diamond}$"}
@@ -13,7 +17,7 @@ LATEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "◇": r"$^
 def render(
     header: list[str], rows: list[list[str]], form: str = "text", left: tuple[int, ...] = (0,)
 ) -> str:
-    """A table in one of `FORMATS`. The columns in ``left`` are text, the others are numbers."""
+    """Return a table in one of `FORMATS`. Columns in ``left`` are text, the others numbers."""
     if form == "markdown":
         rule = ["---" if column in left else "---:" for column in range(len(header))]
         return "\n".join(f"| {' | '.join(row)} |" for row in [header, rule, *rows])
@@ -38,7 +42,7 @@ def render(
 
 
 def text_table(header: list[str], rows: list[list[str]], left: tuple[int, ...] = (0,)) -> str:
-    """Columns padded to their widest cell; those in ``left`` to the left, others to the right."""
+    """Return a table with padded columns, aligned left if in ``left``, else right."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
 
@@ -61,3 +65,20 @@ def _number(cell: str) -> float | str:
         return float(cell)
     except ValueError:
         return cell
+
+
+def read_csv(path: Path) -> list[list[str]]:
+    """Read a CSV file with a header and at least one row, all of the same length."""
+    rows: list[list[str]] = []
+    reader = csv.reader((f"{line}\n" for _, line in read_lines(path)), strict=True)
+    try:
+        for row in reader:
+            if rows and len(row) != len(rows[0]):
+                message = f"expected {len(rows[0])} columns, found {len(row)}"
+                raise InputError(message, path, reader.line_num)
+            rows.append(row)
+    except csv.Error as error:
+        raise InputError(f"not valid CSV ({error})", path, reader.line_num) from None
+    if len(rows) < 2:
+        raise InputError("expected a header and at least one row", path)
+    return rows

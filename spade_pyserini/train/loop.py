@@ -14,7 +14,6 @@ import logging
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,12 @@ from accelerate.utils import broadcast_object_list
 from torch import Tensor
 from tqdm import tqdm
 
-from spade_pyserini.encode.shard import calibrated_scale
+from spade_pyserini.encode.calibration import calibrated_scale
 from spade_pyserini.errors import SpadeError, UsageError
-from spade_pyserini.models.tensors import mix, pad_batch
+from spade_pyserini.models import SpadeEncoder
+from spade_pyserini.models.aggregation import mix
+from spade_pyserini.models.extensions import with_corpus_idf
+from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import (
     TermCounts,
     count_terms,
@@ -139,7 +141,8 @@ class Trainer:
             weights.data = counted ** (1 - power)  # the rest is for the corpus to say
         if power != self.model.config.corpus_idf:
             size = len(self.model.kept)
-            self.model.use_corpus_idf(power, merge_counts([empty_counts(size), *self.counts]))
+            counts = merge_counts([empty_counts(size), *self.counts])
+            self.model = with_corpus_idf(self.model, power, counts)
         if self.recipe.idf == "learned":
             weights.requires_grad_()
             self.optimisers["query"] = query_optimiser(self.model, self.recipe)
@@ -313,7 +316,7 @@ class Trainer:
         alphas = ALPHAS
         if self.recipe.strategy in only:
             alphas = (only[self.recipe.strategy],)
-            self.model.reconfigure(alpha=alphas[0])
+            self.model = self.model.with_settings(alpha=alphas[0])
         if not self.dev:
             if self.step == self.recipe.steps:
                 self._keep_best(None)
@@ -333,16 +336,15 @@ class Trainer:
         """Save the model as it is now, with its alpha and a scale for quantization."""
         if found is not None:
             self.best = {"step": self.step, "mrr": found.mrr, "alpha": found.alpha}
-            self.model.config = replace(self.model.config, alpha=found.alpha)
-        plain = self.model.config
-        self.model.eval()
-        self.model.reconfigure(max_length=self.recipe.encode_length or plain.max_length)
+            self.model = self.model.with_settings(alpha=found.alpha)
+        length = self.recipe.encode_length or self.model.config.max_length
+        best = self.model.with_settings(max_length=length).eval()
         docids = sorted(self.data.documents)
         spread = docids[:: max(1, len(docids) // CALIBRATION_SAMPLE)]  # over all collections
-        scale = calibrated_scale(self.model, [self.data.documents[docid] for docid in spread])
-        self.model.reconfigure(trained=True, scale=scale)
-        self.model.save_pretrained(self.run / "best", half=self.recipe.half)
-        self.model.config = plain
+        texts = [self.data.documents[docid] for docid in spread]
+        scale = calibrated_scale(SpadeEncoder(best), texts)
+        best = best.with_settings(trained=True, scale=scale)
+        best.save_pretrained(self.run / "best", half=self.recipe.half)
         self.model.train()
 
     def _checkpoint(self) -> None:

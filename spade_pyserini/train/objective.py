@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.extensions import corpus_weights
 from spade_pyserini.models.term_counts import TermCounts
 from spade_pyserini.train import losses
 from spade_pyserini.train.data import TrainingData
@@ -38,7 +39,7 @@ class Objective:
             if recipe.teacher_bm25
         ]
         known: list[TermCounts | None] = [*counts] or [None] * len(data.sizes)
-        self.corpus_weights = torch.stack([model.weights_for(one) for one in known])
+        self.corpus_weights = torch.stack([corpus_weights(model, one) for one in known])
 
     def documents(self, places: Sequence[int]) -> list[str]:
         """The documents of a batch: all positives, then all negatives."""

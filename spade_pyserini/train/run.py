@@ -16,6 +16,7 @@ from torch import nn
 from spade_pyserini.errors import OutputExistsError, UsageError, describe_differences
 from spade_pyserini.formats.files import lock, read_json_file, write_json
 from spade_pyserini.models import SpadeConfig, SpadeModel
+from spade_pyserini.models.extensions import with_forms
 from spade_pyserini.train.inflections import word_forms
 from spade_pyserini.train.recipe import Recipe
 
@@ -112,17 +113,18 @@ def start_model(recipe: Recipe) -> SpadeModel:
                 raise UsageError(f"recipe: {name} is {asked}, but {found} in {recipe.init}")
         if model.config.shared_backbone:
             raise UsageError(f"recipe: {recipe.init} is untrained; name its backbone instead")
-        model.reconfigure(k=recipe.k, max_length=recipe.max_length, pooling=recipe.pooling)
+        model = model.with_settings(
+            k=recipe.k, max_length=recipe.max_length, pooling=recipe.pooling
+        )
         if recipe.saturate is not None:
-            model.reconfigure(saturate=recipe.saturate)
+            model = model.with_settings(saturate=recipe.saturate)
     if recipe.forms is not None:
         known = model.forms
         if recipe.forms and known is None:
             known = word_forms(model.wordpieces, len(model.kept))
-        model.use_forms(recipe.forms, known)
+        model = with_forms(model, recipe.forms, known)
     for length in (recipe.encode_length or recipe.max_length, recipe.max_length):
-        model.reconfigure(max_length=length)
-        model.check_length()
+        model = model.with_settings(max_length=length)
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = recipe.dropout

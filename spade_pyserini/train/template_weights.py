@@ -20,10 +20,13 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from spade_pyserini.encode.shard import BATCH_TOKENS, batches
+from spade_pyserini.encode.batches import batches
+from spade_pyserini.encode.options import BATCH_TOKENS
 from spade_pyserini.errors import UsageError
 from spade_pyserini.models import SpadeModel
-from spade_pyserini.models.tensors import mix, pad_batch
+from spade_pyserini.models.aggregation import mix
+from spade_pyserini.models.extensions import corpus_weights
+from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import count_terms
 from spade_pyserini.train import losses
 from spade_pyserini.train.data import TrainingData, load_training_data
@@ -132,7 +135,8 @@ def _read(model: SpadeModel, data: TrainingData, number: int, share: float, leng
     terms = torch.tensor(sorted({one for bag in plain + asked for one in bag}), dtype=torch.long)
     column = {int(term): place for place, term in enumerate(terms)}
     texts = [data.documents[docid] for docid in docids]
-    worth = model.weights_for(count_terms(words, texts, size, length)) * model.query_weights
+    counts = count_terms(words, texts, size, length)
+    worth = corpus_weights(model, counts) * model.query_weights
     weights = torch.zeros(len(docids), len(terms))
     shipped = as_shipped(model)
     ids = words.document_ids(texts, length)

@@ -15,13 +15,17 @@ from torch import Tensor
 from spade_pyserini.corpora import apply_transforms, open_corpus
 from spade_pyserini.corpora.qrels import Qrels, read_qrels
 from spade_pyserini.corpora.topics import read_topics
-from spade_pyserini.encode.shard import BATCH_TOKENS, batches
+from spade_pyserini.encode.batches import batches
+from spade_pyserini.encode.options import BATCH_TOKENS
 from spade_pyserini.errors import InputError
 from spade_pyserini.evaluate import evaluate_run
 from spade_pyserini.formats.runs import read_run
 from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.adapters import merge_adapters
+from spade_pyserini.models.aggregation import mix
+from spade_pyserini.models.extensions import corpus_weights
 from spade_pyserini.models.precision import autocast
-from spade_pyserini.models.tensors import mix, pad_batch
+from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import count_terms
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, Ranking, Topic
@@ -108,7 +112,7 @@ class DevSet:
 
     def scores(self, model: SpadeModel, alphas: tuple[float, ...], precision: str = "no") -> Scores:
         """Encode all documents and compare them with all topics."""
-        weights = model.query_weights * model.weights_for(self.counts)
+        weights = model.query_weights * corpus_weights(model, self.counts)
         queries = query_vectors(model, [topic.text for topic in self.topics])
         asked = queries.any(dim=0)  # all others can be left out
         queries = queries[:, asked]
@@ -163,7 +167,7 @@ def validate(
     """Measure the float scores for each alpha; the best one with all its figures."""
     start = time.perf_counter()
     tried = as_shipped(model)
-    with tried.fixed():
+    with tried.expansion.fixed(tried.kept):
         scores = [one.scores(tried, alphas, precision) for one in sets]
     seconds = time.perf_counter() - start
     figures = {
@@ -193,10 +197,8 @@ def validate(
 
 def as_shipped(model: SpadeModel) -> SpadeModel:
     """A copy as it will be loaded: layers that both encoders have in common computed once."""
-    copied = copy.deepcopy(model).eval()
-    if copied.config.adapter_rank:
-        copied.merge_adapters()
-    return copied
+    copied = merge_adapters(model) if model.config.adapter_rank else copy.deepcopy(model)
+    return copied.eval()
 
 
 def query_vectors(model: SpadeModel, texts: list[str]) -> Tensor:

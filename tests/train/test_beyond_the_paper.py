@@ -16,6 +16,8 @@ import torch
 
 from spade_pyserini import SpadeModel
 from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError, UsageError
+from spade_pyserini.models import SpadeEncoder
+from spade_pyserini.models.extensions import corpus_weights
 from spade_pyserini.models.term_counts import count_terms, counted_idf
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.train import Recipe, load_recipe, train
@@ -82,14 +84,14 @@ def test_a_corpus_says_how_rare_a_term_is(recipe: Recipe, tmp_path: Path) -> Non
     assert model.config.corpus_idf == 0.5 and model.document_frequency is not None
     usual = counted_idf(model.wordpieces, counts, trainer.data.queries.values())
     assert torch.allclose(model.query_weights, usual**0.5)
-    assert torch.allclose(model.weights_for(None), model.corpus_weights)
 
     best = train(rare, tmp_path / "whole")
-    loaded = SpadeModel.from_pretrained(best)
+    loaded = SpadeEncoder.from_pretrained(best)
     text = trainer.data.documents["d0"]
-    before = loaded.encode([text])[0]
-    loaded.read_corpus(count_terms(loaded.wordpieces, [text] * 5000, len(loaded.kept), 64))
-    after = loaded.encode([text])[0]
+    before = loaded.encode(text)
+    size = loaded.wordpieces.vocabulary_size
+    counts = count_terms(loaded.wordpieces, [text] * 5000, size, 64)
+    after = loaded.for_corpus(counts).encode(text)
     own = set(loaded.wordpieces.query_terms(text)) & before.keys()
     assert own and all(0 < after[term] < before[term] for term in own)  # all documents have it
     assert all(after[term] > before[term] for term in before.keys() - own)  # none has it
@@ -118,7 +120,7 @@ def test_training_goes_on_from_a_model_with_settings_of_its_own(
     plain = replace(recipe, init=str(first), corpus_idf=0.0, saturate=False)
     third = SpadeModel.from_pretrained(train(plain, tmp_path / "third"))
     assert (third.config.corpus_idf, third.config.saturate) == (0.0, False)
-    assert third.document_frequency is None and (third.corpus_weights == 1).all()
+    assert third.document_frequency is None and (corpus_weights(third, None) == 1).all()
 
 
 def test_a_run_that_was_begun_before_a_setting_came(recipe: Recipe, tmp_path: Path) -> None:
@@ -196,7 +198,7 @@ def test_a_fresh_weighting_head_can_start_with_all_terms_alive(recipe: Recipe) -
     for bias in (0.0, 1.0):
         model = start_model(replace(recipe, weighting_bias=bias)).eval()
         ids = model.wordpieces.document_ids(["the old cat sleeps", "a dog eats the fish"], 32)
-        weights = model.components(ids)[0]
+        weights = SpadeEncoder(model).components(ids)[0]
         alive[bias] = weights[weights > 0]
     assert len(alive[1.0]) == 9 and (alive[1.0] - 1).abs().max() < 0.5
     assert not len(alive[0.0]) or alive[0.0].max() < 0.5
@@ -238,12 +240,12 @@ def test_weights_of_query_terms_travel_with_the_model(
 def test_a_weighted_query_is_a_boolean_one_on_weighted_documents(tiny_model_folder: Path) -> None:
     model = SpadeModel.from_pretrained(tiny_model_folder)
     ids = model.wordpieces.document_ids(["the old cat sleeps", "a dog eats the fish"], 32)
-    plain = model.weigh(ids)
+    plain = SpadeEncoder(model).weigh(ids)
     model.query_weights.data.uniform_(0, 3)
     query = torch.zeros(plain.shape[1])
     query[[model.wordpieces.terms.index(term) for term in ("the", "cat", "fish")]] = 1
     expected = plain @ (query * model.query_weights)
-    assert torch.allclose(model.weigh(ids) @ query, expected, rtol=1e-5)
+    assert torch.allclose(SpadeEncoder(model).weigh(ids) @ query, expected, rtol=1e-5)
     before = SpadeModel.from_pretrained(tiny_model_folder)
     assert model.fingerprint != before.fingerprint
 

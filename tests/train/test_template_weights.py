@@ -12,6 +12,7 @@ import torch
 
 from spade_pyserini import SpadeModel
 from spade_pyserini.errors import UsageError
+from spade_pyserini.models.extensions import with_forms
 from spade_pyserini.train import Recipe, fit_request_weights, train
 from spade_pyserini.train.data import load_training_data
 from spade_pyserini.train.log import read_log
@@ -75,8 +76,7 @@ def test_forms_of_one_word_share_a_weight(tiny_model: SpadeModel) -> None:
     places = model.wordpieces.term_ids
     forms = torch.zeros(len(model.kept), dtype=torch.int32)
     forms[[places["a"], places["cat"]]] = 1
-    model.use_forms(0.5, forms)
-    words = Words(model)
+    words = Words(with_forms(model, 0.5, forms))
     with torch.no_grad():
         words.logarithms.copy_(torch.arange(1.0, len(words.logarithms) + 1))
     factors = words.factors()
