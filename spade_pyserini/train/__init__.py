@@ -6,11 +6,11 @@ from spade_pyserini._lazy import lazy
 
 if TYPE_CHECKING:
     from spade_pyserini.train.loop import train
-    from spade_pyserini.train.masked_lm import fit_head
+    from spade_pyserini.train.beyond.masked_lm import fit_head
     from spade_pyserini.train.mine import mine_negatives
     from spade_pyserini.train.recipe import Recipe, load_recipe
-    from spade_pyserini.train.template_weights import fit_request_weights
-    from spade_pyserini.train.term_vectors import fit_query_head
+    from spade_pyserini.train.beyond.template_weights import fit_request_weights
+    from spade_pyserini.train.beyond.term_vectors import fit_query_head
 
 __all__ = [
     "Recipe",
@@ -24,11 +24,11 @@ __all__ = [
 __getattr__ = lazy(
     __name__,
     {
-        "head": ["fit_head"],
+        "beyond.masked_lm": ["fit_head"],
         "loop": ["train"],
         "mine": ["mine_negatives"],
-        "query_head": ["fit_query_head"],
+        "beyond.term_vectors": ["fit_query_head"],
         "recipe": ["Recipe", "load_recipe"],
-        "request_weights": ["fit_request_weights"],
+        "beyond.template_weights": ["fit_request_weights"],
     },
 )

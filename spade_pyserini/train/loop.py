@@ -44,7 +44,7 @@ from spade_pyserini.train.checkpoint import (
     weight_tensors,
 )
 from spade_pyserini.train.data import SampleStream, TrainingData, load_training_data
-from spade_pyserini.train.exchange import hardest
+from spade_pyserini.train.cotraining import hardest
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.objective import Objective
 from spade_pyserini.train.optimizers import encoder_optimiser, query_optimiser

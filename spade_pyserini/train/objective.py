@@ -11,10 +11,10 @@ from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.term_counts import TermCounts
 from spade_pyserini.train import losses
 from spade_pyserini.train.data import TrainingData
-from spade_pyserini.train.query_templates import wrap_query
+from spade_pyserini.train.beyond.query_templates import wrap_query
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.step import LossParts
-from spade_pyserini.train.teacher import BM25Teacher, DenseTeacher
+from spade_pyserini.train.beyond.teachers import BM25Teacher, DenseTeacher
 from spade_pyserini.train.validate import query_vectors
 
 

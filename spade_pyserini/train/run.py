@@ -16,7 +16,7 @@ from torch import nn
 from spade_pyserini.errors import OutputExistsError, UsageError, describe_differences
 from spade_pyserini.formats.files import lock, read_json_file, write_json
 from spade_pyserini.models import SpadeConfig, SpadeModel
-from spade_pyserini.train.inflections import word_forms
+from spade_pyserini.train.beyond.inflections import word_forms
 from spade_pyserini.train.recipe import Recipe
 
 logger = logging.getLogger(__name__)

@@ -28,7 +28,7 @@ from spade_pyserini.models.term_counts import count_terms
 from spade_pyserini.train import losses
 from spade_pyserini.train.data import TrainingData, load_training_data
 from spade_pyserini.train.log import RunLog
-from spade_pyserini.train.query_templates import AROUND, wrap_query
+from spade_pyserini.train.beyond.query_templates import AROUND, wrap_query
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import write_card
 from spade_pyserini.train.run import claim, run_stage, start_accelerator
