@@ -1,33 +1,91 @@
-"""What co-training hands from one encoder to the other: samples of a block that it finds hard."""
+"""Co-training: each encoder is fine-tuned on the samples that are hard for the other.
+
+The samples are read in blocks. Each encoder computes its loss of every sample in the block (Eq. 11
+with one negative); the tau percent with the largest losses are queued for the other encoder.
+"""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from torch import Tensor
 
 from spade_pyserini.train.data import TrainingData
 from spade_pyserini.train.objective import Objective
 from spade_pyserini.train.step import Encode
 
 
-def hardest(objective: Objective, encode: Encode, block: list[int], count: int) -> list[int]:
-    """The ``count`` samples of largest loss, the largest first; of equals, the first of the block.
+class Exchange(NamedTuple):
+    """The hard samples of a block.
 
-    ``block`` has their places in ``objective.data.samples``, ``encode`` is the encoder's.
+    weighting, expansion: samples with the largest losses of this encoder, the hardest first.
     """
-    data, size = objective.data, objective.recipe.micro_batch
+
+    weighting: list[int]
+    expansion: list[int]
+
+    @property
+    def overlap(self) -> float:
+        """The share of the samples that are hard for both encoders."""
+        return len(set(self.weighting) & set(self.expansion)) / len(self.weighting)
+
+
+class Cotraining:
+    """The queues of samples that wait for each encoder."""
+
+    def __init__(
+        self, objective: Objective, encode: Callable[[str, list[list[int]]], Tensor]
+    ) -> None:
+        """``encode`` gets the name of an encoder and WordPiece ids, and returns vectors."""
+        self.objective, self.encode = objective, encode
+        self.queues: dict[str, list[int]] = {"weighting": [], "expansion": []}
+
+    def exchange(self, block: list[int]) -> Exchange:
+        """Queue the hard samples of each encoder for the other."""
+        count = max(1, math.floor(len(block) * self.objective.recipe.cotraining.tau / 100))
+        hard = Exchange(
+            *(
+                hardest(self.objective, lambda ids, name=name: self.encode(name, ids), block, count)
+                for name in Exchange._fields
+            )
+        )
+        self.queues["weighting"] += hard.expansion
+        self.queues["expansion"] += hard.weighting
+        return hard
+
+    def next_batch(self, encoder: str, size: int) -> list[int]:
+        """Remove the first ``size`` samples from the queue of an encoder."""
+        queue = self.queues[encoder]
+        batch, self.queues[encoder] = queue[:size], queue[size:]
+        return batch
+
+
+def hardest(objective: Objective, encode: Encode, block: list[int], count: int) -> list[int]:
+    """The ``count`` samples of a block with the largest losses, the largest first.
+
+    Samples with equal losses keep the order of the block. ``encode`` is the encoder.
+    """
+    data, size = objective.data, objective.recipe.optimization.micro_batch
     losses: list[float] = []
     for start in range(0, len(block), size):
-        places = block[start : start + size]
-        own = [data.samples[place].positive for place in places]
-        rivals = [rival(data, block, start + offset) for offset in range(len(places))]
-        positives, negatives = encode(objective.ids(own)), encode(objective.ids(rivals))
-        losses += objective.hardness(places, positives, negatives).tolist()
+        samples = block[start : start + size]
+        docids = [data.samples[sample].positive for sample in samples]
+        rivals = [rival(data, block, start + offset) for offset in range(len(samples))]
+        positives, negatives = encode(objective.ids(docids)), encode(objective.ids(rivals))
+        losses += objective.sample_losses(samples, positives, negatives).tolist()
     order = sorted(range(len(block)), key=lambda number: (-losses[number], number))
     return [block[number] for number in order[:count]]
 
 
 def rival(data: TrainingData, block: list[int], number: int) -> str:
-    """A sample's own negative; without one, the positive of another query of the block."""
+    """The negative that the sample ``block[number]`` is compared with.
+
+    This is its first hard negative, or without any, the positive of another query of the block.
+    """
     sample = data.samples[block[number]]
     if sample.negatives:
         return sample.negatives[0]
-    others = (data.samples[place] for place in block[number + 1 :] + block[:number])
+    others = (data.samples[other] for other in block[number + 1 :] + block[:number])
     return next((other.positive for other in others if other.qid != sample.qid), sample.positive)

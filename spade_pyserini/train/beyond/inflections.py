@@ -1,4 +1,4 @@
-"""Which WordPieces are forms of one word: those that Lucene's English stemmer makes the same."""
+"""Inflected forms of English words: WordPieces that Lucene's English stemmer maps to one stem."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from torch import Tensor
 from spade_pyserini.lucene import jvm
 from spade_pyserini.models.wordpieces import WordPieces
 
-SHORTEST = 3  # letters of a word that is stemmed: shorter ones are abbreviations and stop words
+SHORTEST = 3  # letters of a word; shorter ones are abbreviations and stop words
 
 
 def word_forms(wordpieces: WordPieces, size: int) -> Tensor:
-    """For `with_forms`, [size]: the stemmer and its stop words are those that BM25 is searched by.
+    """The number of the word that each term is a form of, [size]; 0 for terms without other forms.
 
-    Only whole words of English letters have forms: no pieces of words, no numbers.
+    Uses the stemmer and the stop words of Anserini's BM25. Only complete words of English letters
+    have forms; pieces of words and numbers have none.
     """
     jvm.start()
     analyze = jvm.java_class("io.anserini.analysis.AnalyzerUtils").analyze
     analyzer = jvm.java_class("io.anserini.analysis.DefaultEnglishAnalyzer")
     stemming = analyzer.newStemmingInstance("porter")
     words: dict[str, list[int]] = defaultdict(list)
-    for place, term in enumerate(wordpieces.terms):
+    for term_id, term in enumerate(wordpieces.terms):
         if term.isascii() and term.isalpha() and len(term) >= SHORTEST:
             stems = analyze(stemming, term)
-            if stems.size() == 1:  # none is left of a stop word
-                words[stems.get(0)].append(place)
+            if stems.size() == 1:  # a stop word has no stem
+                words[stems.get(0)].append(term_id)
     forms = torch.zeros(size, dtype=torch.int32)
-    several = (places for places in words.values() if len(places) > 1)
-    for number, places in enumerate(several, start=1):
-        forms[places] = number
+    several = (term_ids for term_ids in words.values() if len(term_ids) > 1)
+    for number, term_ids in enumerate(several, start=1):
+        forms[term_ids] = number
     return forms

@@ -1,17 +1,17 @@
-"""Start the expansion head of a dense bi-encoder's backbone from what the bi-encoder knows.
+"""Initialize the expansion head from a dense bi-encoder on the same backbone.
 
-    python -m spade_pyserini.train --stage queries --recipe spade-mini-start --output my-start
-    python -m spade_pyserini.train --recipe spade-mini --set init=my-start/best --output my-model
+    spade train --stage term-vectors --recipe spade-mini-start --data-dir DIR --output my-start
+    spade train --recipe spade-mini --set init=my-start/best --data-dir DIR --output my-model
 
-A bi-encoder scores a document by the inner product of two embeddings. A boolean query can only add
-up what its terms bring, so each term gets a vector of its own, such that their sum points where
-the bi-encoder's embedding of the query does. These vectors are the head's output weights, up to
-a scale that becomes the term's weight in queries: from the first step on, the head adds the terms
-of queries that the document would answer.
+A bi-encoder scores a document by the inner product of its embedding and the query's. SpaDE scores
+it by the sum of the weights of the query's terms. So each term gets a vector, such that the sum of
+the vectors of a query's terms has the direction of the query's embedding. The vectors become the
+output weights of the head, up to a scale, which becomes the weight of the query term. From the
+first step on, the head then expands a document with the terms of queries that it is relevant for.
 
 The vector of a term is w_t (M e_t + U_t V): a map of its input embedding e_t, plus a low-rank part
-of its own (`decoder_rank`). In the head, M is the transform, U and V M^-1 are the difference from
-the embeddings, and w_t is the weight of query terms, which starts as the term's idf.
+of its own (``decoder_rank``). In the head, M is the transform, U and V M^-1 are the difference from
+the embeddings, and w_t is the weight of the query term, which starts as the term's idf.
 """
 
 from __future__ import annotations
@@ -33,57 +33,52 @@ from spade_pyserini.models.bi_encoder import load_bi_encoder
 from spade_pyserini.models.expansion import MaskedLMHead
 from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import count_terms, counted_idf
+from spade_pyserini.train.initial_model import start_model
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.optimizers import rate_factor
 from spade_pyserini.train.recipe import Recipe
-from spade_pyserini.train.run import (
-    claim,
-    run_stage,
-    start_accelerator,
-    start_model,
-)
+from spade_pyserini.train.run import Run, start_accelerator
+from spade_pyserini.train.samples import DataDir
+from spade_pyserini.train.settings import OptimizationSettings
 
 logger = logging.getLogger(__name__)
-HELD_OUT = 2000  # texts that the fit is measured on, at most a tenth
-BATCH = 256  # texts that the bi-encoder embeds at one time
-SAMPLE = 64  # texts that the transform's scale is taken from
-OFFSET = 8.0  # keeps GELU where it is linear; the layer norm takes it away again
-GAIN = 0.1  # of the layer norm: the largest logits of a text are then about 2
+STAGE = "term-vectors"
+HELD_OUT = 2000  # texts to validate on, at most a tenth
+BATCH = 256  # texts that the bi-encoder embeds at once
+SAMPLE = 64  # texts from which the scale of the transform is computed
+OFFSET = 8.0  # keeps GELU in its linear range; the layer norm removes it again
+GAIN = 0.1  # gain of the layer norm: the largest logits of a text are then about 2
 
 
-def fit_query_head(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
-    """Fit for ``recipe.steps``; returns the folder of a model to start from (``init``)."""
+def fit_term_vectors(
+    recipe: Recipe, output: str | Path, *, resume: bool = False, data_dir: DataDir = None
+) -> Path:
+    """Fit for ``recipe.optimization.steps``; returns a model folder for the setting ``init``."""
     recipe.require("dense_teacher", "decoder_rank")
-    return run_stage("queries", _fit_query_head, recipe, output, resume)
+    return Run(STAGE, recipe, Path(output), data_dir).execute(_fit_model, resume=resume)
 
 
-def _fit_query_head(recipe: Recipe, run: Path) -> None:
-    accelerator = start_accelerator(recipe, alone=True)
-    torch.manual_seed(recipe.seed)
+def _fit_model(run: Run) -> None:
+    recipe = run.recipe
+    accelerator = start_accelerator(recipe, single_process=True)
+    torch.manual_seed(recipe.optimization.seed)
     model = start_model(recipe)
-    texts = _texts(recipe)
+    texts = _queries_and_titles(run)
     logger.info("%d queries and titles", len(texts))
-    idf = _idf(model, recipe, texts)
-    vectors = TermVectors(_embeddings(model), recipe.decoder_rank, idf)
-    teacher = load_bi_encoder(recipe.dense_teacher or "")
-    found, width = teacher.encode(texts[0]).shape[-1], vectors.embeddings.shape[1]
-    if found != width:
-        message = f"its embeddings have {found} dimensions, the backbone {width}"
-        raise UsageError(f"recipe: dense_teacher {recipe.dense_teacher}: {message}")
-    wanted = teacher.encode(
-        texts, batch_size=BATCH, normalize_embeddings=True, convert_to_tensor=True
-    ).cpu()
+    vectors = TermVectors(_embeddings(model), recipe.model.decoder_rank, _idf(model, run, texts))
+    targets = _teacher_embeddings(recipe, texts, vectors.embeddings.shape[1])
     bags = _bags(model, texts)
-    claim(run, "queries", recipe, accelerator)
-    _fit(vectors, bags, wanted.clone(), recipe, RunLog(run))
+    run.claim(accelerator)
+    _fit(vectors, bags, targets, recipe.optimization, RunLog(run.folder))
     install(vectors, model, texts[:SAMPLE])
-    model.eval().save_pretrained(run / "best")
+    model.eval().save_pretrained(run.folder / "best")
 
 
 class TermVectors(nn.Module):
-    """A vector for each term, whose sum over a query's terms should be the query's embedding."""
+    """A vector for each term; their sum over a query's terms approximates its embedding."""
 
     def __init__(self, embeddings: Tensor, rank: int, weights: Tensor) -> None:
+        """embeddings [|V|, m]: the backbone's input embeddings. weights [|V|]: initial w_t."""
         super().__init__()
         size, width = embeddings.shape
         self.embeddings = embeddings - embeddings.mean(dim=0)
@@ -94,18 +89,21 @@ class TermVectors(nn.Module):
         self.log_weights = nn.Parameter(weights.log())
 
     def forward(self, bags: list[Tensor]) -> Tensor:
-        """The sums over the terms of each bag, [bags, m]."""
+        """The sums of the vectors of each bag of term ids, [bags, m]."""
         lengths = torch.tensor([len(bag) for bag in bags])
-        terms, places = torch.unique(torch.cat(bags), return_inverse=True)
+        terms, positions = torch.unique(torch.cat(bags), return_inverse=True)
         vectors = self.embeddings[terms] @ self.transform + self.offset
         vectors = vectors + self.own[terms] @ self.shared
         vectors = vectors * self.log_weights[terms].exp()[:, None]
         starts = lengths.cumsum(0) - lengths
-        return functional.embedding_bag(places, vectors, starts, mode="sum")
+        return functional.embedding_bag(positions, vectors, starts, mode="sum")
 
 
 def install(vectors: TermVectors, model: SpadeModel, texts: list[str]) -> None:
-    """Set the head of the model such that its logits are inner products with these vectors."""
+    """Set the head of the model so that its logits are inner products with these vectors.
+
+    ``texts`` are used to normalize the transform.
+    """
     head: MaskedLMHead = model.expansion.head
     with torch.no_grad():
         ids = model.wordpieces.document_ids(texts, model.config.max_length)
@@ -121,68 +119,91 @@ def install(vectors: TermVectors, model: SpadeModel, texts: list[str]) -> None:
 
 
 def _fit(
-    vectors: TermVectors, bags: list[Tensor], wanted: Tensor, recipe: Recipe, log: RunLog
+    vectors: TermVectors,
+    bags: list[Tensor],
+    targets: Tensor,
+    settings: OptimizationSettings,
+    log: RunLog,
 ) -> None:
-    """Maximise the cosine of sum and embedding."""
-    order = torch.randperm(len(bags), generator=torch.Generator().manual_seed(recipe.seed))
+    """Maximize the cosine of the sums of bags and the targets [bags, m]."""
+    order = torch.randperm(len(bags), generator=torch.Generator().manual_seed(settings.seed))
     held_out = min(HELD_OUT, len(bags) // 10)
     log.begin(0)
-    optimiser = torch.optim.Adam(vectors.parameters(), lr=recipe.head_rate or 3e-3)
-    rates = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda n: rate_factor(recipe, n))
+    optimizer = torch.optim.Adam(vectors.parameters(), lr=settings.head_rate or 3e-3)
+    rates = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: rate_factor(settings, n))
 
-    def distance(places: Tensor) -> Tensor:
-        found = vectors([bags[place] for place in places.tolist()])
-        return 1 - functional.cosine_similarity(found, wanted[places]).mean()
+    def distance(numbers: Tensor) -> Tensor:
+        sums = vectors([bags[number] for number in numbers.tolist()])
+        return 1 - functional.cosine_similarity(sums, targets[numbers]).mean()
 
-    random = torch.Generator().manual_seed(recipe.seed + 1)
-    for number in tqdm(range(recipe.steps), desc="terms of queries", disable=None):
-        drawn = torch.randint(held_out, len(bags), (recipe.batch_size,), generator=random)
+    generator = torch.Generator().manual_seed(settings.seed + 1)
+    for step in tqdm(range(settings.steps), desc="term vectors", disable=None):
+        drawn = torch.randint(held_out, len(bags), (settings.batch_size,), generator=generator)
         loss = distance(order[drawn])
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
+        optimizer.step()
         rates.step()
-        log.write("step", number + 1, distance=loss.item())
+        log.write("step", step + 1, distance=loss.item())
     with torch.no_grad():
-        log.write("validation", recipe.steps, distance=distance(order[:held_out]).item())
+        log.write("validation", settings.steps, distance=distance(order[:held_out]).item())
     log.close()
 
 
-def _texts(recipe: Recipe) -> list[str]:
+def _teacher_embeddings(recipe: Recipe, texts: list[str], width: int) -> Tensor:
+    """The bi-encoder's embeddings of the texts, [texts, width]."""
+    name = recipe.distillation.dense_teacher or ""
+    teacher = load_bi_encoder(name)
+    dimensions = teacher.encode(texts[0]).shape[-1]
+    if dimensions != width:
+        message = f"its embeddings have {dimensions} dimensions, the backbone's {width}"
+        raise UsageError(f"recipe: dense_teacher {name}: {message}")
+    embeddings = teacher.encode(
+        texts, batch_size=BATCH, normalize_embeddings=True, convert_to_tensor=True
+    )
+    return embeddings.cpu().clone()
+
+
+def _queries_and_titles(run: Run) -> list[str]:
     """The judged queries of all collections and the titles of their documents, each once."""
-    found: dict[str, None] = {}
-    for collection in recipe.collections:
+    texts: dict[str, None] = {}
+    collections = run.recipe.training_collections
+    for collection in collections:
         if collection.queries:
-            judged = read_qrels(collection.qrels) if collection.qrels else None
-            topics = read_topics(collection.queries)
-            found |= {x.text: None for x in topics if judged is None or x.qid in judged}
+            topics = read_topics(collection.queries, data_dir=run.data_dir)
+            if collection.qrels:
+                judged = read_qrels(collection.qrels, data_dir=run.data_dir)
+                topics = [topic for topic in topics if topic.qid in judged]
+            texts |= {topic.text: None for topic in topics}
         if collection.corpus:
-            found |= {x.title: None for x in open_corpus(collection.corpus) if x.title}
-    if len(found) < 20:
-        message = f"only {len(found)} queries and titles; at least 20 are needed"
-        raise InputError(message, recipe.collections[0].queries or recipe.collections[0].corpus)
-    return list(found)
+            corpus = open_corpus(collection.corpus, data_dir=run.data_dir)
+            texts |= {document.title: None for document in corpus if document.title}
+    if len(texts) < 20:
+        message = f"only {len(texts)} queries and titles; at least 20 are needed"
+        raise InputError(message, collections[0].queries or collections[0].corpus)
+    return list(texts)
 
 
-def _idf(model: SpadeModel, recipe: Recipe, queries: list[str]) -> Tensor:
-    """Of every term, in all documents of the recipe; 1 without any."""
+def _idf(model: SpadeModel, run: Run, queries: list[str]) -> Tensor:
+    """The idf of every term in all documents of the recipe, [|V|]; 1 without documents."""
     documents = [
         document.contents
-        for collection in recipe.collections
+        for collection in run.recipe.training_collections
         if collection.corpus
-        for document in open_corpus(collection.corpus)
+        for document in open_corpus(collection.corpus, data_dir=run.data_dir)
     ]
     size = len(model.query_weights)
     if not documents:
         return torch.ones(size)
-    counts = count_terms(model.wordpieces, documents, size, recipe.max_length)
+    counts = count_terms(model.wordpieces, documents, size, run.recipe.model.max_length)
     return counted_idf(model.wordpieces, counts, queries)
 
 
 def _bags(model: SpadeModel, texts: list[str]) -> list[Tensor]:
+    """The sorted term ids of each text, without special tokens."""
     special = model.wordpieces.special_ids
-    ids = model.wordpieces.document_ids(texts, model.config.max_length)
-    return [torch.tensor(sorted(set(one) - special) or [0]) for one in ids]
+    batch = model.wordpieces.document_ids(texts, model.config.max_length)
+    return [torch.tensor(sorted(set(ids) - special) or [0]) for ids in batch]
 
 
 def _embeddings(model: SpadeModel) -> Tensor:
