@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
-from spade_pyserini.corpora.catalogue import VARIABLE
+from spade_pyserini.corpora.data_directory import VARIABLE
 from spade_pyserini.errors import SpadeError
 
 if TYPE_CHECKING:

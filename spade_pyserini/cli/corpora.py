@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from spade_pyserini.cli import command
-from spade_pyserini.corpora.catalogue import VARIABLE, Collection, catalogue, data_dir
+from spade_pyserini.corpora.catalogue import Collection, catalogue
+from spade_pyserini.corpora.data_directory import VARIABLE, resolve_data_dir
 from spade_pyserini.formats.tables import text_table
 
 MODULE = "spade_pyserini.corpora"
@@ -20,11 +21,12 @@ def main(arguments: list[str]) -> None:
     ]
     header = ["corpus", "documents", "splits", "licence", "here", "title"]
     print(text_table(header, rows, left=(0, 2, 3, 4, 5)))
+    directory = resolve_data_dir(None) or f"--data-dir, or ${VARIABLE}, not set"
     print(
         "\nThe topics and judgements of a split are called corpus/split (scifact/test). Pyserini's"
         "\nand ir_datasets' names do as well, so does any other id of ir_datasets, a folder in"
         "\nBEIR's form (FOLDER, FOLDER/test), and hf:OWNER/DATASET for texts on Hugging Face."
-        f"\nLocal copies are looked for in {data_dir() or f'--data-dir, or ${VARIABLE}, not set'}."
+        f"\nLocal copies are looked for in {directory}."
     )
 
 
