@@ -19,7 +19,7 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from spade_pyserini import SpadeModel, build_impact_index, encode_corpus, open_corpus
 from spade_pyserini.models import SpadeConfig
-from spade_pyserini.train import Recipe
+from spade_pyserini.train import Recipe, make_recipe
 from tests.commands import Commands
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -159,7 +159,7 @@ def recipe(
                 run.write(f"q{qid} Q0 {docid} {rank + 1} {9 - rank} x\n")
                 if rank < 2:
                     qrels.write(f"q{qid} 0 {docid} 1\n")
-    return Recipe(
+    return make_recipe(
         backbone=str(tiny_backbone),
         corpus=str(tiny_corpus),
         queries=str(folder / "queries.tsv"),

@@ -140,9 +140,7 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer, prefix: str) -> dict[str
     }
 
 
-def load_optimizer(
-    optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], name: str
-) -> None:
+def load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], name: str) -> None:
     """Restore the tensors of `optimizer_tensors`."""
     states: dict[int, dict[str, Tensor]] = {}
     # Earlier versions of the masked-LM stage saved their only optimizer without a name.

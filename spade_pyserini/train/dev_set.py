@@ -114,9 +114,7 @@ class DevSet:
         ]
 
 
-def _read_judged_topics(
-    collection: DevCollection, data_dir: DataDir
-) -> tuple[list[Topic], Qrels]:
+def _read_judged_topics(collection: DevCollection, data_dir: DataDir) -> tuple[list[Topic], Qrels]:
     """The topics with judgements, or a sample of them spread evenly over the file."""
     judged = read_qrels(collection.qrels, data_dir=data_dir)
     topics = read_topics(collection.queries, data_dir=data_dir)
@@ -132,9 +130,7 @@ def _read_judged_topics(
 def _check_relevant_documents(
     collection: DevCollection, qrels: Qrels, documents: list[Document]
 ) -> None:
-    relevant = {
-        docid for judged in qrels.values() for docid, grade in judged.items() if grade > 0
-    }
+    relevant = {docid for judged in qrels.values() for docid, grade in judged.items() if grade > 0}
     missing = relevant.difference(document.docid for document in documents)
     if missing == relevant:
         message = f"none of the {len(relevant)} relevant documents of {collection.qrels} is in it"

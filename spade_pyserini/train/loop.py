@@ -175,9 +175,7 @@ class Trainer:
         expansion = encoder == "expansion"
 
         def loss(vectors: Tensor) -> LossParts:
-            return self.objective.loss(
-                samples, vectors, expansion=expansion, pruning=self.pruning
-            )
+            return self.objective.loss(samples, vectors, expansion=expansion, pruning=self.pruning)
 
         vectors, parts = self._backward(partial(self.encode, encoder), samples, loss, [encoder])
         if expansion and self.pruning:

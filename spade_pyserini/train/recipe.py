@@ -142,7 +142,7 @@ def load_recipe(name: str | Path) -> Recipe:
 
 
 def recorded_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings by full name, from the ``recipe.json`` of this version or of one without sections."""
+    """Settings by full name, from a ``recipe.json`` with sections or of a version without."""
     settings: dict[str, Any] = {}
     for key, value in values.items():
         if key in SECTIONS and isinstance(value, dict):
@@ -229,18 +229,18 @@ def _change(recipe: Recipe, values: Mapping[str, Any], source: str) -> Recipe:
             section: change_section(getattr(recipe, section), values, f"{source}: ")
             for section, values in changes.items()
         }
-        changed = replace(recipe, **sections)
+        for tables, single in SINGLE.items():
+            collections = sections.get(tables, getattr(recipe, tables)).collections
+            given = (name for section, name in sorted(single) if changes.get(section, {}).get(name))
+            ignored = next(given, None)
+            if collections and ignored:
+                message = f"{ignored} is ignored when [[{tables}.collections]] is present"
+                raise UsageError(f"{source}: {message}; put it into a table")
+        return replace(recipe, **sections)
     except UsageError as error:
-        message = str(error)
-        if source != "recipe" and not message.startswith(source):
-            message = f"{source}: {message}"
-        raise UsageError(message) from None
-    for tables, single in SINGLE.items():
-        ignored = [name for section, name in sorted(single) if name in changes.get(section, {})]
-        if ignored and getattr(changed, tables).collections:
-            message = f"{ignored[0]} is ignored when [[{tables}.collections]] is present"
-            raise UsageError(f"{source}: {message}; put it into a table")
-    return changed
+        if str(error).startswith(source):
+            raise
+        raise UsageError(f"{source}: {error}") from None
 
 
 def _locate(key: str, source: str) -> tuple[str, str]:

@@ -121,7 +121,8 @@ class OptimizationSettings:
     weighting_rate, expansion_rate: learning rates of the two encoders.
     head_rate: learning rate of both heads; None means the rate of their encoder.
     expansion_head_rate: learning rate of the expansion head; None means head_rate.
-    schedule: ``constant`` (the paper's), or ``linear``: up during rate_warmup steps, then down to 0.
+    schedule: ``constant`` (the paper's), or ``linear``: up during rate_warmup steps, then down to
+        0.
     max_grad_norm: gradients are clipped to this norm; 0 turns clipping off.
     precision: ``no`` or ``bf16``, accelerate's mixed precision.
     seed: seed of new heads, dropout and the order of the samples.

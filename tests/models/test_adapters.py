@@ -100,13 +100,13 @@ def test_weights_of_another_rank_are_refused(adapted: SpadeModel, tmp_path: Path
 
 
 def test_training_adapters_and_going_on_from_a_model(recipe: Recipe, tmp_path: Path) -> None:
-    first = replace(recipe, adapter_rank=2, steps=4)
+    first = recipe.change(adapter_rank=2, steps=4)
     best = train(first, tmp_path / "one")
     kept = load_file(best / "model.safetensors")
     assert sum(tensor.numel() for tensor in kept.values()) < 25_000
-    again = train(replace(first, init=str(best), seed=5), tmp_path / "two")
+    again = train(first.change(init=str(best), seed=5), tmp_path / "two")
     assert SpadeModel.from_pretrained(again).fingerprint != (
         SpadeModel.from_pretrained(best).fingerprint
     )
     with pytest.raises(UsageError, match="adapter_rank is 0, but 2 in"):
-        train(replace(recipe, init=str(best)), tmp_path / "three")
+        train(recipe.change(init=str(best)), tmp_path / "three")

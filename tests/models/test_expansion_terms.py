@@ -12,7 +12,7 @@ from spade_pyserini import SpadeConfig, SpadeModel
 from spade_pyserini.errors import UsageError
 from spade_pyserini.models.expansion import Output
 from spade_pyserini.models.term_counts import count_terms, most_frequent
-from spade_pyserini.train import Recipe, fit_query_head, load_recipe, train
+from spade_pyserini.train import Recipe, fit_term_vectors, load_recipe, train
 from spade_pyserini.train.log import read_log
 from spade_pyserini.train.beyond.term_vectors import TermVectors, install
 from tests.conftest import lively
@@ -83,12 +83,12 @@ def test_the_terms_that_most_documents_have(tiny_model: SpadeModel) -> None:
 
 
 def test_training_with_fewer_terms(recipe: Recipe, tmp_path: Path) -> None:
-    best = train(replace(recipe, expansion_terms=6, decoder_rank=2), tmp_path / "run")
+    best = train(recipe.change(expansion_terms=6, decoder_rank=2), tmp_path / "run")
     model = SpadeModel.from_pretrained(best)
     assert int(model.expansion.expandable.sum()) == 6
     _, expansion = model.components(model.wordpieces.document_ids(["the old cat sleeps"], 32))
     assert int((expansion > 0).sum()) <= 6
-    again = replace(recipe, init=str(best), expansion_terms=30_522, decoder_rank=2)
+    again = recipe.change(init=str(best), expansion_terms=30_522, decoder_rank=2)
     model = SpadeModel.from_pretrained(train(again, tmp_path / "again"))
     assert model.expansion.expandable.all()  # what was closed can be opened
 
@@ -104,12 +104,12 @@ def test_a_head_that_knows_what_is_asked(tmp_path: Path) -> None:
         steps=150,
         batch_size=40,
     )
-    model = SpadeModel.from_pretrained(fit_query_head(small, tmp_path / "start"))
+    model = SpadeModel.from_pretrained(fit_term_vectors(small, tmp_path / "start"))
     distances = [line["distance"] for line in read_log(tmp_path / "start", "step")]
     assert distances[-1] < 0.7 * distances[0]
     assert model.expansion.head.own.any() and not model.config.trained
     with pytest.raises(UsageError, match="the recipe names no dense_teacher"):
-        fit_query_head(replace(small, dense_teacher=None), tmp_path / "none")
+        fit_term_vectors(small.change(dense_teacher=None), tmp_path / "none")
 
 
 def test_logits_are_inner_products_with_the_terms_vectors(tiny_backbone: Path) -> None:

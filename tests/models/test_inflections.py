@@ -72,11 +72,9 @@ def test_they_are_saved_with_the_model(model: SpadeModel, tmp_path: Path) -> Non
 
 @pytest.mark.java
 def test_training_sets_them_or_leaves_them_as_they_are(recipe: Recipe, tmp_path: Path) -> None:
-    first = train(replace(recipe, forms=0.5), tmp_path / "first")
-    second = SpadeModel.from_pretrained(
-        train(replace(recipe, init=str(first)), tmp_path / "second")
-    )
+    first = train(recipe.change(forms=0.5), tmp_path / "first")
+    second = SpadeModel.from_pretrained(train(recipe.change(init=str(first)), tmp_path / "second"))
     assert second.config.forms == 0.5 and second.forms is not None
-    plain = replace(recipe, init=str(first), forms=0.0)
+    plain = recipe.change(init=str(first), forms=0.0)
     third = SpadeModel.from_pretrained(train(plain, tmp_path / "third"))
     assert third.config.forms == 0.0 and third.forms is None

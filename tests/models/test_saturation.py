@@ -12,8 +12,10 @@ from spade_pyserini import SpadeModel, encode_corpus, open_corpus, read_vectors
 from spade_pyserini.analysis.sweep.setting import Components
 from spade_pyserini.train import losses
 from spade_pyserini.train.loop import Trainer
-from spade_pyserini.train.recipe import DevCollection, Recipe
-from spade_pyserini.train.validate import DevSet, query_vectors
+from spade_pyserini.train.recipe import Recipe
+from spade_pyserini.train.settings import DevCollection
+from spade_pyserini.train.dev_set import DevSet
+from spade_pyserini.train.queries import query_vectors
 
 TEXTS = ["the old cat sleeps in the tree", "delete a folder", "a red fish"]
 
@@ -61,7 +63,7 @@ def test_a_sweep_mixes_as_the_model_does(
 
 @pytest.mark.parametrize("saturate", [True, False])
 def test_losses_are_on_what_is_encoded(recipe: Recipe, tmp_path: Path, saturate: bool) -> None:
-    changed = replace(recipe, saturate=saturate, corpus_idf=0.5, idf="counted", flops=0.5)
+    changed = recipe.change(saturate=saturate, corpus_idf=0.5, idf="counted", flops=0.5)
     trainer = Trainer(changed, tmp_path / "run")
     objective, places = trainer.objective, [0, 5, 3]
     docids = objective.documents(places)
@@ -83,9 +85,12 @@ def test_losses_are_on_what_is_encoded(recipe: Recipe, tmp_path: Path, saturate:
 
 
 def test_validation_scores_what_is_encoded(model: SpadeModel, recipe: Recipe) -> None:
-    assert recipe.dev_queries and recipe.dev_qrels
+    assert recipe.validation.dev_queries and recipe.validation.dev_qrels
     dev = DevSet(
-        DevCollection(recipe.corpus, recipe.dev_queries, recipe.dev_qrels), model.wordpieces
+        DevCollection(
+            recipe.data.corpus, recipe.validation.dev_queries, recipe.validation.dev_qrels
+        ),
+        model.wordpieces,
     )
     model.reconfigure(alpha=0.3)
     with torch.inference_mode():

@@ -19,9 +19,7 @@ from spade_pyserini.train.extension import Extension, Extensions
 from spade_pyserini.train.recipe import Recipe
 
 
-def extend(
-    recipe: Recipe, data: TrainingData, model: SpadeModel
-) -> tuple[SpadeModel, Extensions]:
+def extend(recipe: Recipe, data: TrainingData, model: SpadeModel) -> tuple[SpadeModel, Extensions]:
     """The model with the settings of the extensions, and the extensions themselves.
 
     With the paper's settings there are none, and the model is the given one.

@@ -96,5 +96,7 @@ def initialize_term_weights(
         # The other part of the power comes from the corpus that is encoded.
         weights.data = idf.to(weights) ** (1 - power)
     if power != model.config.corpus_idf:
-        model = with_corpus_idf(model, power, merge_counts([empty_counts(len(model.kept)), *counts]))
+        model = with_corpus_idf(
+            model, power, merge_counts([empty_counts(len(model.kept)), *counts])
+        )
     return model
