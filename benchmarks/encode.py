@@ -125,30 +125,31 @@ def peak_role(options: argparse.Namespace) -> dict[str, float]:
 def spade_role(options: argparse.Namespace) -> dict[str, float]:
     import torch
 
-    from spade_pyserini import SpadeModel
-    from spade_pyserini.encode.shard import BATCH_TOKENS, ShardEncoder
+    from spade_pyserini.encode.options import BATCH_TOKENS
+    from spade_pyserini.encode.task import VectorTask
     from spade_pyserini.formats.vectors import VectorSettings
+    from spade_pyserini.models import SpadeEncoder
     from spade_pyserini.records import Document
 
     torch.set_num_threads(options.threads)
-    model = SpadeModel.from_pretrained(options.model)
-    model.reconfigure(max_length=options.max_length)
-    model.use_precision(options.precision[0])
-    config = model.config
+    encoder = SpadeEncoder.from_pretrained(options.model, precision=options.precision[0])
+    encoder = encoder.with_settings(max_length=options.max_length)
+    config = encoder.config
     settings = VectorSettings(
         *("benchmark", "benchmark", "", "", config.alpha, config.k, config.max_length),
         *(config.bits, config.scale or 1.0, len(texts(options)), BATCH_TOKENS),
     )
-    encoder = ShardEncoder(model, settings)
+    task = VectorTask(encoder, settings)
 
     def encode(some: list[str]) -> list[dict[str, int]]:
         documents = [Document(str(number), "", text) for number, text in enumerate(some)]
-        prepared = encoder.prepare(0, documents, "")
-        encoded = encoder.encode(prepared, lambda *_: None)
-        return [model.named(vector) for vector in encoded.impacts]
+        prepared = task.prepare(0, documents, "")
+        encoded = task.compute(prepared, lambda *_: None)
+        return [encoder.named(vector) for vector in encoded.impacts]
 
+    model = encoder.model
     layers = len(model.weighting.backbone.encoder.layer)
-    shared = len(model._halves[0].first.encoder.layer) if model._halves else 0
+    shared = len(model.shared_layers.first.encoder.layer) if model.shared_layers else 0
     terms = int((model.kept & model.expansion.expandable).sum())
     return measure(options, encode, 2 * layers - shared, terms, heads=2)
 

@@ -92,9 +92,9 @@ def compare_rankings(split: str, pool: str | None, threads: int) -> None:
     show("torch fp32")
     with tempfile.TemporaryDirectory() as folder:
         for name, run in exported(Both(copy.deepcopy(model)).eval(), Path(folder), threads):
-            model._states = partial(both_states, run)  # type: ignore[method-assign]
+            model._hidden_states = partial(both_states, run)  # type: ignore[method-assign]
             show(name)
-    del model._states
+    del model._hidden_states
     for encoder in (model.weighting, model.expansion):
         torch.ao.quantization.quantize_dynamic(encoder.backbone, INT8, inplace=True)
     show("torch int8")
@@ -108,7 +108,7 @@ class Both(nn.Module):
         self.model = model
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
-        return self.model._states(input_ids, attention_mask)
+        return self.model._hidden_states(input_ids, attention_mask)
 
 
 def both_states(run: Run, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

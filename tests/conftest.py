@@ -18,6 +18,7 @@ from tokenizers.models import WordPiece
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from spade_pyserini import SpadeModel, build_impact_index, encode_corpus, open_corpus
+from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.models import SpadeConfig
 from spade_pyserini.train import Recipe, make_recipe
 from tests.commands import Commands
@@ -128,7 +129,7 @@ def tiny_vectors(
 ) -> Path:
     """Encoded in three shards. Session-wide: copy before changing anything."""
     folder = tmp_path_factory.mktemp("encode") / "tiny"
-    encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, folder, shard_size=12)
+    encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, folder, EncodeOptions(shard_size=12))
     return folder
 
 

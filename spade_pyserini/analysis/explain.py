@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from spade_pyserini.formats.tables import render
 
 if TYPE_CHECKING:
-    from spade_pyserini.models import SpadeModel
-    from spade_pyserini.models.term_weights import TermWeight
+    from spade_pyserini.models import SpadeEncoder
+    from spade_pyserini.models.explanation import TermWeight
     from spade_pyserini.models.wordpieces import WordPieces
 
 SHOWN = 20  # added and raised terms, each
@@ -34,7 +34,7 @@ class Match(NamedTuple):
         return sum(term.impact for term in self.terms)
 
 
-def explain_match(model: SpadeModel, text: str, query: str) -> Match:
+def explain_match(model: SpadeEncoder, text: str, query: str) -> Match:
     """What each term of ``query`` gives to the score of the document ``text``."""
     wanted = model.wordpieces.query_terms(query)
     found = [term for term in model.explain(text) if term.term in wanted]

@@ -1,220 +1,173 @@
-"""A run of a dense bi-encoder, exact, through FAISS.
+"""Exact search with a dense bi-encoder, through FAISS.
 
 ::
 
-    index/pydoc.minilm.dense/docs0000.npy         embeddings of length 1, a row a document
-    index/pydoc.minilm.dense/docs0000.json        their docids, checksums of documents and rows
-    index/pydoc.minilm.dense.manifest.json        what made them, and how many there are
+    index/pydoc.minilm.dense/docs0000.npy         embeddings of unit length, one row per document
+    index/pydoc.minilm.dense/docs0000.json        the docids of the rows, and digests
+    index/pydoc.minilm.dense.manifest.json        settings, and a record for each shard
 """
 
 from __future__ import annotations
 
-import itertools
-import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spade_pyserini.errors import (
-    ArtifactError,
-    InputError,
-    OutputExistsError,
-    SpadeError,
-    describe_differences,
+from spade_pyserini.baselines.embeddings import (
+    DenseFiles,
+    DenseSettings,
+    read_docids,
+    write_docids,
 )
-from spade_pyserini.formats.files import (
-    atomic_write,
-    lock,
-    read_sealed,
-    remove,
-    sha256,
-    sibling,
-    write_sealed,
-)
+from spade_pyserini.errors import ArtifactError
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import Document, Hit, Ranking, Topic
+from spade_pyserini.sharding.job import RunOptions, run_job
+from spade_pyserini.sharding.protocols import Advance, Written
+from spade_pyserini.sharding.resume import Output
+from spade_pyserini.sharding.worker import Job
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
     from spade_pyserini.corpora import Corpus
 
-FORMAT = "spade_pyserini.dense/1"
-OURS = re.compile(r"docs\d+\.(npy|json)|\.docs.*\.tmp")
 SHARD_SIZE = 2000
-TOPICS = 256  # per call of FAISS's
+TOPICS_PER_SEARCH = 256
 
 
 def encode_dense(
     corpus: Corpus,
     model_name: str,
-    folder: str | Path,
+    index: str | Path,
     shard_size: int = SHARD_SIZE,
     overwrite: bool = False,
 ) -> int:
-    """Write the embeddings of ``corpus`` to ``folder``; return the number of documents.
+    """Write the embeddings of ``corpus`` to the folder ``index``; return the number of documents.
 
-    Finished shards are kept, so the same call completes what was interrupted. A folder of another
-    corpus or model is refused unless ``overwrite``.
+    If the same call was interrupted, it continues; finished shards are kept. Embeddings of other
+    documents or with other settings are refused unless ``overwrite``; those that are the same are
+    kept with ``overwrite``, too.
     """
-    folder = Path(folder)
     model, fingerprint = _load(model_name)
-    settings = {
-        "corpus": corpus.name,
-        "model": str(Path(model_name).resolve()) if Path(model_name).is_dir() else model_name,
-        "model_fingerprint": fingerprint,
-        "max_length": model.max_seq_length,
-        "dimension": model.get_embedding_dimension(),
-        "shard_size": shard_size,
-    }
-    with lock(folder):
-        _start(folder, settings, overwrite)
-        documents = iter(progress_bar(corpus, "embedding", "documents"))
-        shards: list[Path] = []
-        count = 0
-        while batch := list(itertools.islice(documents, shard_size)):
-            shards.append(_shard(folder, len(shards)))
-            count += len(batch)
-            if not _is_whole(shards[-1], batch, overwrite):
-                _save(folder, settings)  # from here on unfinished
-                _write_shard(shards[-1], batch, model)
-        if not shards:
-            raise InputError("the corpus is empty", corpus.source)
-        for stale in set(folder.glob("docs*.npy")) - set(shards):
-            _refuse_other_documents(stale, overwrite)
-            remove(stale)
-            remove(stale.with_suffix(".json"))
-        _save(folder, settings, len(shards), count)
-    return count
+    settings = DenseSettings(
+        corpus=corpus.name,
+        model=str(Path(model_name).resolve()) if Path(model_name).is_dir() else model_name,
+        model_fingerprint=fingerprint,
+        max_length=model.max_seq_length,
+        dimension=model.get_embedding_dimension(),
+        shard_size=shard_size,
+    )
+    files = DenseFiles()
+    target = Output(Path(index), files, overwrite=overwrite, parameter="index")
+    with target.locked() as bad_documents:
+        manifest = target.start(settings, target.load_earlier(keep_complete=True))
+        earlier = {shard.number: shard for shard in manifest.shards}
+        job = Job(corpus, EmbeddingTask(model, files), target, shard_size, dict(earlier))
+        options = RunOptions(description="embedding")
+        return run_job(job, manifest, bad_documents, options).documents
 
 
-def dense_search(folder: str | Path, topics: list[Topic], hits: int = 1000) -> list[Ranking]:
-    """Search embeddings exactly, with the model that made them; scores are cosines."""
-    import faiss
+class _Texts(NamedTuple):
+    """The documents of a shard."""
+
+    number: int
+    docids: list[str]
+    texts: list[str]
+    input_sha256: str
+
+
+class _Rows(NamedTuple):
+    """The embeddings of a shard, [documents, dimension]."""
+
+    documents: _Texts
+    rows: Any
+
+
+@dataclass(frozen=True)
+class EmbeddingTask:
+    """Embeds shards."""
+
+    model: SentenceTransformer
+    files: DenseFiles
+
+    def prepare(self, number: int, documents: list[Document], input_sha256: str) -> _Texts:
+        """Separate docids and texts."""
+        docids = [document.docid for document in documents]
+        return _Texts(number, docids, [document.contents for document in documents], input_sha256)
+
+    def compute(self, prepared: _Texts, advance: Advance) -> _Rows:
+        """Embed the texts, scaled to unit length."""
+        rows = self.model.encode_document(
+            prepared.texts, normalize_embeddings=True, show_progress_bar=False
+        )
+        advance(len(prepared.texts), 0)
+        return _Rows(prepared, rows)
+
+    def write(self, folder: Path, computed: _Rows) -> Written:
+        """Write the rows, then their docids."""
+        import numpy as np
+
+        number, docids, _, input_sha256 = computed.documents
+        with self.files.write(folder, number) as stream:
+            np.save(stream, np.asarray(computed.rows, np.float32))
+        write_docids(folder / self.files.shard_name(number), docids, input_sha256)
+        return Written(self.files.record(folder, number, len(docids), input_sha256))
+
+
+def dense_search(index: str | Path, topics: list[Topic], hits: int = 1000) -> list[Ranking]:
+    """Search embeddings exactly, with the model that they were made with; scores are cosines."""
     import numpy as np
 
-    folder = Path(folder)
-    manifest = _manifest(folder)
-    if not manifest["shards"]:
+    folder = Path(index)
+    manifest = DenseFiles().load(folder)
+    if not manifest.complete:
         raise ArtifactError(f"{folder}: not finished; run the same dense command again")
-    settings = manifest["settings"]
-    model, fingerprint = _load(settings["model"])
-    if fingerprint != settings["model_fingerprint"]:
-        message = f"{folder} was made with other weights of {settings['model']}"
-        raise ArtifactError(f"{message}; embed the corpus again with --overwrite")
-    docids: list[str] = []
-    index = faiss.IndexFlatIP(settings["dimension"])
-    for number in range(manifest["shards"]):
-        path = _shard(folder, number)
-        record = _record(path)
-        if record is None:
-            raise ArtifactError(f"{path}: missing or damaged; run the same dense command again")
-        docids += record["docids"]
-        index.add(np.load(path, allow_pickle=False))
+    settings: Any = manifest.settings
+    model, fingerprint = _load(settings.model)
+    if fingerprint != settings.model_fingerprint:
+        message = f"{folder} was made with other weights of {settings.model}"
+        raise ArtifactError(f"{message}; embed the corpus again with overwrite=True")
+    rows, docids = _load_rows(folder)
     rankings = []
-    for start in progress_bar(range(0, len(topics), TOPICS), "searching", "batches"):
-        batch = topics[start : start + TOPICS]
+    for start in progress_bar(range(0, len(topics), TOPICS_PER_SEARCH), "searching", "batches"):
+        batch = topics[start : start + TOPICS_PER_SEARCH]
         texts = [topic.text for topic in batch]
         queries = model.encode_query(texts, normalize_embeddings=True, show_progress_bar=False)
-        found = index.search(np.asarray(queries, np.float32), min(hits, len(docids)))
-        for topic, scores, places in zip(batch, *found, strict=True):
+        results = rows.search(np.asarray(queries, np.float32), min(hits, len(docids)))
+        for topic, scores, indexes in zip(batch, *results, strict=True):
             ranked = [
-                Hit(docids[at], float(score)) for score, at in zip(scores, places, strict=True)
+                Hit(docids[index], float(score))
+                for score, index in zip(scores, indexes, strict=True)
             ]
             ranked.sort(key=lambda hit: (-hit.score, hit.docid))
             rankings.append(Ranking(topic.qid, ranked))
     return rankings
 
 
+def _load_rows(folder: Path) -> tuple[Any, list[str]]:
+    """A FAISS index of all rows, and the docid of each row. Every file is checked."""
+    import faiss
+    import numpy as np
+
+    files = DenseFiles()
+    manifest = files.load(folder)
+    settings: Any = manifest.settings
+    rows, docids = faiss.IndexFlatIP(settings.dimension), list[str]()
+    for shard in manifest.shards:
+        path = folder / shard.file
+        record = read_docids(path)
+        if record is None or not files.is_intact(folder, shard):
+            raise ArtifactError(f"{path}: missing or damaged; run the same dense command again")
+        docids += record["docids"]
+        rows.add(np.load(path, allow_pickle=False))
+    return rows, docids
+
+
 def _load(name: str) -> tuple[SentenceTransformer, str]:
-    """The model, safetensors only, and the digest of its weights."""
-    from spade_pyserini.models.adapters import weights_fingerprint
+    """A bi-encoder and the digest of its weights."""
     from spade_pyserini.models.bi_encoder import load_bi_encoder
+    from spade_pyserini.models.fingerprint import weights_fingerprint
 
     model = load_bi_encoder(name)
     return model, weights_fingerprint(model)
-
-
-def _start(folder: Path, settings: dict[str, Any], overwrite: bool) -> None:
-    """See that the folder is free, or may be gone on with, or may be replaced."""
-    known = sibling(folder, "manifest.json").exists()
-    inside = list(folder.iterdir()) if folder.is_dir() else []
-    foreign = [path for path in inside if not (known and OURS.fullmatch(path.name))]
-    if folder.is_file() or foreign:
-        message = f"{folder} is there and holds no embeddings"
-        raise OutputExistsError(f"{message}; choose another --index")
-    if not known:
-        _save(folder, settings)
-        return
-    try:
-        old = _manifest(folder)["settings"]
-    except SpadeError:
-        if not overwrite:
-            raise
-        old = {}
-    if changed := describe_differences(old, settings):
-        if not overwrite:
-            message = f"{folder} has embeddings with other settings ({changed})"
-            raise OutputExistsError(f"{message}; choose another --index, or pass --overwrite")
-        for path in [*folder.glob("docs*.npy"), *folder.glob("docs*.json")]:
-            remove(path)
-        _save(folder, settings)  # last: with these settings there is nothing of the others
-
-
-def _save(folder: Path, settings: dict[str, Any], shards: int = 0, documents: int = 0) -> None:
-    """Write the manifest; one without shards is that of unfinished embeddings."""
-    values = {"settings": settings, "shards": shards, "documents": documents}
-    write_sealed(sibling(folder, "manifest.json"), {"format": FORMAT, **values})
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    path = sibling(folder, "manifest.json")
-    if not path.is_file():
-        raise ArtifactError(
-            f"{folder} has no {path.name} beside it: not made by spade_pyserini.dense"
-        )
-    return read_sealed(path, FORMAT)
-
-
-def _shard(folder: Path, number: int) -> Path:
-    return folder / f"docs{number:04d}.npy"
-
-
-def _write_shard(path: Path, documents: list[Document], model: SentenceTransformer) -> None:
-    """Write the rows, then their record, which tells that they are whole."""
-    import numpy as np
-
-    from spade_pyserini.encode.shard import input_digest
-
-    texts = [document.contents for document in documents]
-    rows = model.encode_document(texts, normalize_embeddings=True, show_progress_bar=False)
-    with atomic_write(path) as stream:
-        np.save(stream, np.asarray(rows, np.float32))
-    docids = [document.docid for document in documents]
-    values = {"docids": docids, "input_sha256": input_digest(documents), "sha256": sha256(path)}
-    write_sealed(path.with_suffix(".json"), {"format": FORMAT, **values})
-
-
-def _is_whole(path: Path, documents: list[Document], overwrite: bool) -> bool:
-    """Whether a shard of an earlier run can stay; the documents must not have changed."""
-    from spade_pyserini.encode.shard import input_digest
-
-    record = _record(path)
-    if record and record["input_sha256"] != input_digest(documents):
-        _refuse_other_documents(path, overwrite)
-        return False
-    return record is not None
-
-
-def _record(path: Path) -> dict[str, Any] | None:
-    """What is known of a shard; None where it is not whole."""
-    try:
-        record = read_sealed(path.with_suffix(".json"), FORMAT)
-        return record if sha256(path) == record["sha256"] else None
-    except (SpadeError, OSError):
-        return None
-
-
-def _refuse_other_documents(path: Path, overwrite: bool) -> None:
-    if not overwrite:
-        message = f"{path} was made from other documents than the corpus has now"
-        raise ArtifactError(f"{message}; choose another --index, or pass --overwrite")

@@ -1,205 +1,159 @@
-"""Queries that documents may answer, as docT5query has them.
+"""Predicted queries for the documents of a corpus, as docT5query makes them.
 
-Queries are sampled shard by shard into a folder beside the output, then joined. The seed is set
-anew for each shard, so a run that was killed and the same call again give the same bytes.
+::
+
+    X.jsonl                  {"id": ..., "predicted_queries": [...]}, a line per document
+    X.jsonl.manifest.json    settings and digest
+
+While a run is unfinished, its shards are in the folder ``X.jsonl.shards`` with a manifest. The seed
+depends on the number of the shard, so a run that is continued writes the same bytes.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import logging
+import re
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from spade_pyserini.errors import (
-    InputError,
-    NotFoundError,
-    OutputExistsError,
-    SpadeError,
-    describe_differences,
-)
+from spade_pyserini.baselines.query_generator import TOP_K, QueryGenerator, Sampling
 from spade_pyserini.formats.files import (
     atomic_write,
-    lock,
-    read_sealed,
     refuse_existing,
     remove,
     sha256,
     sibling,
     write_sealed,
 )
-from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import Document
+from spade_pyserini.sharding.job import RunOptions, run_job
+from spade_pyserini.sharding.part import MANIFEST
+from spade_pyserini.sharding.plain import PlainFiles, PlainManifest
+from spade_pyserini.sharding.protocols import Advance, Written
+from spade_pyserini.sharding.resume import Output
+from spade_pyserini.sharding.worker import Job
 
 if TYPE_CHECKING:
     from spade_pyserini.corpora import Corpus
 
 FORMAT = "spade_pyserini.expansions/1"
-TOP_K = 10
+SHARDS_FORMAT = "spade_pyserini.expansion_shards/1"
+DEFAULT_SAMPLING = Sampling()
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Sampling:
-    """All that decides the queries, beside model and documents.
+class ExpansionSettings(Sampling):
+    """Everything, apart from the documents, that determines the queries."""
 
-    max_length: tokens of a document that are read; max_new_tokens: of a query, at most.
-    """
-
-    per_doc: int = 40
-    max_length: int = 512
-    max_new_tokens: int = 64
-    batch_size: int = 8
-    seed: int = 0
-    shard_size: int = 500
+    corpus: str = ""
+    model: str = ""
+    model_fingerprint: str = ""
+    top_k: int = TOP_K
 
 
-class QueryGenerator:
-    """A seq2seq model by folder or hub name, safetensors only, on a GPU if there is one."""
+class QueryFiles(PlainFiles):
+    """Shards ``docs0000.jsonl``."""
 
-    def __init__(self, name: str, sampling: Sampling) -> None:
-        import torch
-        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+    def __init__(self) -> None:
+        super().__init__(SHARDS_FORMAT, ".jsonl", ExpansionSettings)
 
-        from spade_pyserini.models.backbone import quiet
-
-        self.sampling = sampling
-        try:
-            with quiet():
-                self._tokenizer = AutoTokenizer.from_pretrained(name)
-                model = AutoModelForSeq2SeqLM.from_pretrained(name, use_safetensors=True)
-        except Exception as error:  # the hub's errors, transformers' and safetensors' own
-            reason = str(error).strip().splitlines()[0]
-            raise NotFoundError(f"the seq2seq model {name!r} cannot be loaded: {reason}") from error
-        self._model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
-
-    @property
-    def fingerprint(self) -> str:
-        from spade_pyserini.models.adapters import weights_fingerprint
-
-        return weights_fingerprint(self._model)
-
-    def generate(self, texts: list[str], seed: int) -> list[list[str]]:
-        """The queries of each text; empty ones are left out, repeated ones are not."""
-        import torch
-
-        queries: list[list[str]] = [[] for _ in texts]
-        # Batches of similar length; nothing can be asked about an empty text.
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        order = [place for place in order if texts[place]]
-        size = self.sampling.batch_size
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
-            for start in range(0, len(order), size):
-                places = order[start : start + size]
-                sampled = self._sample([texts[place] for place in places])
-                for place, found in zip(places, sampled, strict=True):
-                    queries[place] = [query for query in found if query]
-        return queries
-
-    def _sample(self, texts: list[str]) -> list[list[str]]:
-        longest = min(self.sampling.max_length, self._tokenizer.model_max_length)
-        batch = self._tokenizer(
-            texts, truncation=True, max_length=longest, padding=True, return_tensors="pt"
-        ).to(self._model.device)
-        count = self.sampling.per_doc
-        output = self._model.generate(
-            input_ids=batch["input_ids"],
-            attention_mask=batch["attention_mask"],
-            do_sample=True,
-            num_beams=1,
-            top_k=TOP_K,
-            num_return_sequences=count,
-            max_new_tokens=self.sampling.max_new_tokens,
-        )
-        found = self._tokenizer.batch_decode(output, skip_special_tokens=True)
-        plain = [" ".join(query.split()) for query in found]
-        return [plain[start : start + count] for start in range(0, len(plain), count)]
+    def is_shard_name(self, name: str) -> bool:
+        """Whether ``name`` is that of a shard, or of one with a digest, as older versions named."""
+        return re.fullmatch(r"docs\d{4,}(\.[0-9a-f]{16})?\.jsonl", name) is not None
 
 
 def expand_corpus(
     corpus: Corpus,
     model_name: str,
     output: str | Path,
-    sampling: Sampling | None = None,
+    sampling: Sampling = DEFAULT_SAMPLING,
     overwrite: bool = False,
 ) -> int:
-    """Write the queries of ``corpus`` to ``output``; return how many documents have some.
+    """Write the queries of ``corpus`` to the file ``output``; return how many documents have some.
 
-    An output that the same call left unfinished is completed; one with other settings, or a
-    finished one, is refused unless ``overwrite``.
+    If the same call was interrupted, it continues. A complete output is refused unless
+    ``overwrite``, and so is an unfinished one with other settings or of other documents.
     """
-    output, sampling = Path(output), sampling or Sampling()
+    output = Path(output)
     refuse_existing(output, overwrite)
-    with lock(output):
+    files = QueryFiles()
+    target = Output(sibling(output, "shards"), files, overwrite=overwrite)
+    with target.locked() as bad_documents:
         generator = QueryGenerator(model_name, sampling)
-        settings = {
-            "corpus": corpus.name,
-            "model": model_name,
-            "model_fingerprint": generator.fingerprint,
-            "top_k": TOP_K,
+        settings = ExpansionSettings(
             **asdict(sampling),
-        }
-        folder = sibling(output, "shards")
-        _start(folder, settings, overwrite)
-        documents = iter(progress_bar(corpus, "expanding", "documents"))
-        shards: list[Path] = []
-        while batch := list(itertools.islice(documents, sampling.shard_size)):
-            shards.append(_complete_shard(folder, len(shards), batch, generator))
-        if not shards:
-            raise InputError("the corpus is empty", corpus.source)
-        with atomic_write(output) as stream:
-            for shard in shards:
-                with shard.open("rb") as lines:
-                    shutil.copyfileobj(lines, stream)
-        with output.open("rb") as stream:
-            count = sum(1 for _ in stream)
-        values = {"settings": settings, "documents": count, "sha256": sha256(output)}
-        write_sealed(sibling(output, "manifest.json"), {"format": FORMAT, **values})
-        remove(folder)
-        remove(sibling(folder, "json"))
+            corpus=corpus.name,
+            model=model_name,
+            model_fingerprint=generator.fingerprint,
+        )
+        manifest = target.start(settings, target.load_earlier(keep_complete=True))
+        earlier = {shard.number: shard for shard in manifest.shards}
+        task = QueryTask(generator, files)
+        job = Job(corpus, task, target, sampling.shard_size, dict(earlier))
+        manifest = run_job(job, manifest, bad_documents, RunOptions(description="expanding"))
+        return _finish(output, target.folder, manifest)
+
+
+def _finish(output: Path, folder: Path, manifest: PlainManifest) -> int:
+    """Join the shards to the output, write its manifest, remove the shards; return the lines."""
+    with atomic_write(output) as stream:
+        for shard in manifest.shards:
+            with (folder / shard.file).open("rb") as lines:
+                shutil.copyfileobj(lines, stream)
+    with output.open("rb") as stream:
+        count = sum(1 for _ in stream)
+    values = {"settings": asdict(manifest.settings), "documents": count, "sha256": sha256(output)}
+    write_sealed(sibling(output, MANIFEST), {"format": FORMAT, **values})
+    QueryFiles().remove(folder, None)
+    with suppress(OSError):  # a file of the user's is in the folder
+        folder.rmdir()
+    remove(sibling(folder, MANIFEST))
+    remove(sibling(folder, "json"))  # the settings of a run of an older version
     return count
 
 
-def _start(folder: Path, settings: dict[str, Any], overwrite: bool) -> None:
-    """See that shards of an earlier call are those of this one, or may be replaced."""
-    path = sibling(folder, "json")
-    if folder.exists() and not path.exists():
-        raise OutputExistsError(f"{folder} is there and not of our making; choose another --output")
-    try:
-        old = read_sealed(path, FORMAT) if path.exists() else {}
-    except SpadeError:
-        if not overwrite:
-            raise
-        old = {}
-    changed = describe_differences(old, settings)
-    if old and changed and not overwrite:
-        message = f"{folder} has queries with other settings ({changed})"
-        raise OutputExistsError(f"{message}; choose another --output, or pass --overwrite")
-    if changed:
-        remove(folder)
-        write_sealed(path, {"format": FORMAT, **settings})
+class _Queries(NamedTuple):
+    """The documents of a shard; after ``compute`` with their queries."""
+
+    number: int
+    documents: list[Document]
+    input_sha256: str
+    queries: list[list[str]]
 
 
-def _complete_shard(
-    folder: Path, number: int, documents: list[Document], generator: QueryGenerator
-) -> Path:
-    """Write a shard, unless it is there: its name tells the documents that it is of."""
-    from spade_pyserini.encode.shard import input_digest
+@dataclass(frozen=True)
+class QueryTask:
+    """Samples the queries of shards."""
 
-    path = folder / f"docs{number:04d}.{input_digest(documents)[:16]}.jsonl"
-    if path.exists():
-        return path
-    texts = [document.contents for document in documents]
-    queries = generator.generate(texts, generator.sampling.seed + number)
-    if without := sum(not found for found in queries):
-        logger.warning("%s: %d documents got no query and are left out", path.name, without)
-    with atomic_write(path) as stream:
-        for document, found in zip(documents, queries, strict=True):
-            line = {"id": document.docid, "predicted_queries": found}
-            if found:
-                stream.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-    return path
+    generator: QueryGenerator
+    files: QueryFiles
+
+    def prepare(self, number: int, documents: list[Document], input_sha256: str) -> _Queries:
+        """Keep the documents; the tokenizer works on batches."""
+        return _Queries(number, documents, input_sha256, [])
+
+    def compute(self, prepared: _Queries, advance: Advance) -> _Queries:
+        """Sample queries."""
+        texts = [document.contents for document in prepared.documents]
+        seed = self.generator.sampling.seed + prepared.number
+        queries = self.generator.generate(texts, seed)
+        advance(len(texts), 0)
+        return prepared._replace(queries=queries)
+
+    def write(self, folder: Path, computed: _Queries) -> Written:
+        """Write a line for each document that has queries."""
+        number, documents, input_sha256, queries = computed
+        name = self.files.shard_name(number)
+        if without := sum(not sampled for sampled in queries):
+            logger.warning("%s: %d documents got no query and are left out", name, without)
+        with self.files.write(folder, number) as stream:
+            for document, sampled in zip(documents, queries, strict=True):
+                line = {"id": document.docid, "predicted_queries": sampled}
+                if sampled:
+                    stream.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        return Written(self.files.record(folder, number, len(documents), input_sha256))

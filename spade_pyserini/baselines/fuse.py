@@ -1,4 +1,4 @@
-"""Several runs to one, by ranks or by scores."""
+"""Fuse several runs into one, by ranks or by scores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections import defaultdict
 from spade_pyserini.errors import NoCommonTopicError, UsageError
 from spade_pyserini.records import Hit, Ranking
 
-LARGEST = 1e30  # of a weight; sums stay within the 32 bits of trec_eval
+MAX_WEIGHT = 1e30  # keeps sums within the 32-bit floats of trec_eval
 METHODS = ("rrf", "interpolation")
 logger = logging.getLogger(__name__)
 
@@ -21,42 +21,47 @@ def fuse(
     weights: list[float] | None = None,
     hits: int = 1000,
 ) -> list[Ranking]:
-    """One ranking a topic, in the order in which the runs bring the topics; ties by docid.
+    """Fuse runs into one ranking per topic; topics are in order of appearance, ties by docid.
 
-    ``rrf`` adds weight / (k + rank) (Cormack et al., SIGIR 2009). ``interpolation`` adds
-    weight * score, the scores of each topic brought to 0 to 1 first (Pyserini's ``normalize``).
-    A document that a run does not have gets 0 from it. All weights are 1 unless given.
+    ``rrf`` adds up weight / (k + rank) (Cormack et al., SIGIR 2009). ``interpolation`` adds up
+    weight * score, with the scores of each topic scaled to 0..1 (Pyserini's ``normalize``). A run
+    adds nothing to a document that it does not contain. Weights are 1 by default.
     """
-    if len(runs) < 2:
-        raise UsageError("fusion takes two runs or more")
-    if method not in METHODS:
-        raise UsageError(f"no fusion is called {method!r}; there are {' and '.join(METHODS)}")
     weights = [1.0] * len(runs) if weights is None else weights
-    if len(weights) != len(runs):
-        raise UsageError(f"{len(weights)} weights for {len(runs)} runs; give one for each run")
-    if not all(abs(weight) <= LARGEST for weight in weights):
-        raise UsageError(f"weights are numbers up to {LARGEST:g}, not {weights}")
-    found = [{ranking.qid: ranking.hits for ranking in run} for run in runs]
-    topics = list(dict.fromkeys(qid for run in found for qid in run))
-    if partial := len(topics) - len(_common(found)):
-        logger.warning("%d of %d topics are in some of the runs only", partial, len(topics))
+    _check_arguments(runs, method, weights)
+    hits_by_topic = [{ranking.qid: ranking.hits for ranking in run} for run in runs]
+    topics = list(dict.fromkeys(qid for run in hits_by_topic for qid in run))
+    if missing := len(topics) - len(_common_topics(hits_by_topic)):
+        logger.warning("%d of %d topics are not in all runs", missing, len(topics))
     fused = []
     for qid in topics:
-        parts: dict[str, list[float]] = defaultdict(list)
-        for run, weight in zip(found, weights, strict=True):
+        summands: dict[str, list[float]] = defaultdict(list)
+        for run, weight in zip(hits_by_topic, weights, strict=True):
             ranked = run.get(qid, [])
             values = _reciprocal_ranks(ranked, k) if method == "rrf" else _normalised(ranked)
             for hit, value in zip(ranked, values, strict=True):
-                parts[hit.docid].append(weight * value)
-        # An exact sum: the order of the runs breaks no tie.
-        summed = [Hit(docid, math.fsum(values)) for docid, values in parts.items()]
+                summands[hit.docid].append(weight * value)
+        # An exact sum, so that the order of the runs does not matter.
+        summed = [Hit(docid, math.fsum(values)) for docid, values in summands.items()]
         summed.sort(key=lambda hit: (-hit.score, hit.docid))
         fused.append(Ranking(qid, summed[:hits]))
     return fused
 
 
-def _common(found: list[dict[str, list[Hit]]]) -> set[str]:
-    common = set(found[0]).intersection(*found[1:])
+def _check_arguments(runs: list[list[Ranking]], method: str, weights: list[float]) -> None:
+    if len(runs) < 2:
+        raise UsageError("fusion needs two runs or more")
+    if method not in METHODS:
+        raise UsageError(f"there is no fusion method {method!r}; choose {' or '.join(METHODS)}")
+    if len(weights) != len(runs):
+        raise UsageError(f"{len(weights)} weights for {len(runs)} runs; give one for each run")
+    if not all(abs(weight) <= MAX_WEIGHT for weight in weights):
+        raise UsageError(f"weights must be numbers up to {MAX_WEIGHT:g}, not {weights}")
+
+
+def _common_topics(runs: list[dict[str, list[Hit]]]) -> set[str]:
+    """The topics that are in all runs; none is an error."""
+    common = set(runs[0]).intersection(*runs[1:])
     if not common:
         raise NoCommonTopicError("no topic is in all runs; fuse runs of the same topics")
     return common
@@ -67,7 +72,7 @@ def _reciprocal_ranks(hits: list[Hit], k: int) -> list[float]:
 
 
 def _normalised(hits: list[Hit]) -> list[float]:
-    """From 0 for the lowest score to 1 for the highest; where all are the same, 1."""
+    """The scores scaled to 0 for the lowest and 1 for the highest; all 1 if they are equal."""
     scores = [hit.score for hit in hits]
     low, high = min(scores, default=0.0), max(scores, default=0.0)
     return [(score - low) / (high - low) if high > low else 1.0 for score in scores]

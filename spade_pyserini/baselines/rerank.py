@@ -1,16 +1,19 @@
-"""The top of a run, put in order by a cross-encoder."""
+"""Re-rank the top of a run with a cross-encoder."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from spade_pyserini.errors import ArtifactError, NotFoundError, UsageError
+from spade_pyserini.errors import ArtifactError, NotFoundError
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import Hit, Ranking, Topic
 
+if TYPE_CHECKING:
+    from spade_pyserini.models.cross_encoder import Score
+
 DEPTHS = (10, 20, 50, 100)
-Score = Callable[[list[tuple[str, str]]], Sequence[float]]
 
 
 def rerank(
@@ -20,10 +23,11 @@ def rerank(
     score: Score,
     depths: Sequence[int] = DEPTHS,
 ) -> dict[int, list[Ranking]]:
-    """The run re-ranked to each depth. Pairs are scored once, to the largest depth.
+    """Re-rank a run to several depths; returns the new run of each depth.
 
-    The hits below a depth follow in their old order, and hits of the same score keep theirs.
-    ``documents`` are texts by docid, ``score`` takes pairs of query and text.
+    Each pair of query and document is scored once, to the largest depth. Hits below a depth follow
+    in their old order, and hits with equal scores keep their order. ``documents`` has texts by
+    docid, ``score`` takes (query, text) pairs.
     """
     deepest = max(depths)
     queries = {topic.qid: topic.text for topic in topics}
@@ -42,59 +46,21 @@ def rerank(
 
 
 def top_docids(run: list[Ranking], depth: int) -> list[str]:
-    """The documents in the first ``depth`` hits of any topic, each once."""
+    """The distinct documents among the first ``depth`` hits of all topics."""
     return list(dict.fromkeys(hit.docid for ranking in run for hit in ranking.hits[:depth]))
 
 
 def _reordered(hits: list[Hit], scores: list[float], depth: int) -> list[Hit]:
+    """The first ``depth`` hits by their new scores, then the others with lower scores."""
     scored = [Hit(hit.docid, score) for hit, score in zip(hits[:depth], scores, strict=False)]
     scored.sort(key=lambda hit: hit.score, reverse=True)
     rest = enumerate(hits[depth:], start=1)
-    return scored + [Hit(hit.docid, scored[-1].score - place) for place, hit in rest]
+    return scored + [Hit(hit.docid, scored[-1].score - rank) for rank, hit in rest]
 
 
-def _refuse_missing(ids: Iterable[str], known: Container[str], what: str) -> None:
-    if missing := [one for one in ids if one not in known]:
+def _refuse_missing(ids: Iterable[str], known: Container[str], source: str) -> None:
+    """Raise `NotFoundError` if an id of the run is not in ``known``."""
+    if missing := [identifier for identifier in ids if identifier not in known]:
         shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
-        message = f"{len(missing)} ids of the run are not in the {what}: {shown}"
-        raise NotFoundError(f"{message}; give the {what} that the run was made with")
-
-
-def load_cross_encoder(name: str, max_length: int | None = None, batch_size: int = 32) -> Score:
-    """A cross-encoder by folder or hub name, safetensors only, as a function of pairs.
-
-    Its scores are the raw outputs: after a sigmoid, the best pairs would all be 1.
-    """
-    from sentence_transformers import CrossEncoder
-    from torch.nn import Identity
-
-    from spade_pyserini.models.backbone import quiet
-
-    try:
-        with quiet():
-            model = CrossEncoder(
-                name, max_length=max_length, model_kwargs={"use_safetensors": True}
-            )
-    except Exception as error:  # the hub's errors, transformers' and safetensors' own
-        reason = str(error).strip().splitlines()[0]
-        raise NotFoundError(f"the cross-encoder {name!r} cannot be loaded: {reason}") from error
-    config = model.config
-    made = type(model.model).__name__
-    if config.architectures and made not in config.architectures:
-        # transformers would add a head of random weights.
-        message = f"{name!r} is no cross-encoder but a {config.architectures[0]}"
-        raise UsageError(f"{message}; its scores would be random")
-    if model.num_labels != 1:
-        message = f"the cross-encoder {name!r} gives {model.num_labels} values a pair"
-        raise UsageError(f"{message}; a re-ranker gives one")
-    longest = getattr(config, "max_position_embeddings", None)
-    if max_length and longest and max_length > longest:
-        raise UsageError(f"--max-length is {max_length}, the model reads {longest} tokens at most")
-
-    def score(pairs: list[tuple[str, str]]) -> Sequence[float]:
-        values: Sequence[float] = model.predict(
-            pairs, batch_size=batch_size, show_progress_bar=False, activation_fn=Identity()
-        ).tolist()
-        return values
-
-    return score
+        message = f"{len(missing)} ids of the run are not in the {source}: {shown}"
+        raise NotFoundError(f"{message}; give the {source} that the run was made with")

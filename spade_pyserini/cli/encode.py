@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 from spade_pyserini.cli import command
@@ -12,8 +13,7 @@ from spade_pyserini.formats.files import safe_file_name
 
 MODULE = "spade_pyserini.encode"
 EXAMPLE = "python -m spade_pyserini.encode --corpus pydoc --output encode/pydoc.spade"
-PRECISIONS = ("fp32", "bf16", "fp16", "int8")
-BACKENDS = ("torch", "onnx", "openvino")
+PRECISIONS = ("fp32", "bf16", "fp16")
 logger = logging.getLogger(MODULE)
 
 
@@ -56,7 +56,6 @@ def _parser() -> argparse.ArgumentParser:
         default="fp32",
         help="bf16 and fp16 for GPUs; refused, with the reason, where it does not pay",
     )
-    add("--backend", choices=BACKENDS, default="torch", help="only torch pays so far")
     add(
         "--processes", type=command.positive, default=1, metavar="N", help="workers on this machine"
     )
@@ -88,11 +87,9 @@ def main(arguments: list[str]) -> None:
     command.log_to_stderr(options.verbose)
 
     # After parsing: torch and transformers take seconds to import.
-    from spade_pyserini.encode import encode_corpus, merge_parts
-    from spade_pyserini.encode.part import Part
-    from spade_pyserini.models import SpadeModel
+    from spade_pyserini.encode import EncodeOptions, Part, encode_corpus, merge_parts
+    from spade_pyserini.models.encoder import SpadeEncoder
     from spade_pyserini.models.hub import DEFAULT
-    from spade_pyserini.models.precision import check_backend
 
     if options.merge and options.output:
         merge_parts(options.output)
@@ -106,44 +103,25 @@ def main(arguments: list[str]) -> None:
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")
     if options.ray and options.processes > 1:
         raise UsageError("--ray has workers of its own; leave --processes out")
-    check_backend(options.backend)
-    part = Part.of_flags(options.shard_id, options.shard_num)
+    part = Part.of(options.shard_id, options.shard_num)
     if options.merge:
         merge_parts(output)
         print(output)
         return
-    model = SpadeModel.from_pretrained(name)
+    encoder = SpadeEncoder.from_pretrained(name, device=options.device)
     changes = {key: getattr(options, key) for key in ("alpha", "k", "max_length")}
-    model.reconfigure(**{key: value for key, value in changes.items() if value is not None})
-    try:
-        if not options.device.startswith(("cpu", "cuda", "mps")):
-            raise RuntimeError("expected cpu, cuda, cuda:N or mps")
-        model.to(options.device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise UsageError(f"the device {options.device!r} cannot be used: {reason}") from None
-    if options.ray:
-        model.precision = options.precision  # the workers check it, on their devices
-    else:
-        model.use_precision(options.precision)
-    if not model.config.trained:
-        logger.warning("the heads of %s are untrained: its ranking means nothing yet", name)
-    encode_corpus(
-        corpus,
-        model,
-        output,
-        model_name=model_name,
-        shard_size=options.shard_size,
-        batch_tokens=options.batch_tokens,
-        overwrite=options.overwrite,
-        components=options.components,
-        processes=options.processes,
-        ray=options.ray,
-        part=part,
-        max_errors=options.max_errors,
-        progress=options.progress,
-        counts=options.counts,
+    encoder = encoder.with_settings(
+        **{key: value for key, value in changes.items() if value is not None}
     )
+    encoder = replace(encoder, precision=options.precision)
+    if not options.ray:  # the workers of a cluster check it on their own devices
+        encoder.check_precision()
+    if not encoder.config.trained:
+        logger.warning("the heads of %s are untrained, so its rankings are random", name)
+    names = "shard_size batch_tokens overwrite components processes ray max_errors progress counts"
+    chosen = {key: getattr(options, key) for key in names.split()}
+    settings = EncodeOptions(model_name=model_name, part=part, **chosen)
+    encode_corpus(corpus, encoder, output, settings)
     print(output)
 
 

@@ -13,7 +13,8 @@ from spade_pyserini.errors import (
 if TYPE_CHECKING:
     pass
 
-from spade_pyserini.baselines.expand import Sampling, expand_corpus
+from spade_pyserini.baselines.expand import expand_corpus
+from spade_pyserini.baselines.query_generator import Sampling
 
 MODULE = "spade_pyserini.expand"
 EXAMPLE = """python -m spade_pyserini.expand --corpus pydoc --output encode/pydoc.queries.jsonl \\

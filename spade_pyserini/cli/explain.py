@@ -12,7 +12,7 @@ from spade_pyserini.errors import NotFoundError, UsageError
 from spade_pyserini.formats.files import atomic_write, is_valid_unicode, refuse_existing
 
 if TYPE_CHECKING:
-    from spade_pyserini.models import SpadeModel
+    from spade_pyserini.models import SpadeEncoder
     from spade_pyserini.models.term_counts import TermCounts
 
 from spade_pyserini.analysis.explain import explain_match, heat_map, heat_map_html, match_table
@@ -53,13 +53,13 @@ def main(arguments: list[str]) -> None:
     if options.html:
         refuse_existing(Path(options.html), options.overwrite)
 
-    from spade_pyserini.models import SpadeModel
+    from spade_pyserini.models import SpadeEncoder
     from spade_pyserini.models.hub import DEFAULT
 
     text = options.text or _contents(options.corpus, options.docid)
-    model = SpadeModel.from_pretrained(options.model or DEFAULT)
-    if model.config.corpus_idf and (options.corpus or options.counts):
-        model.read_corpus(_counts(model, options.corpus, options.counts))
+    model = SpadeEncoder.from_pretrained(options.model or DEFAULT)
+    if model.needs_counts and (options.corpus or options.counts):
+        model = model.for_corpus(_counts(model, options.corpus, options.counts))
     if model.config.scale is None:
         logger.warning("the model has no scale: impacts are relative to this document's largest")
     terms = model.explain(text)
@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> None:
             stream.write(page.encode())
 
 
-def _counts(model: SpadeModel, corpus: str | None, counts: str | None) -> TermCounts:
+def _counts(model: SpadeEncoder, corpus: str | None, counts: str | None) -> TermCounts:
     from spade_pyserini.encode.counts_file import count_corpus, load_counts
 
     if counts:
@@ -82,7 +82,7 @@ def _counts(model: SpadeModel, corpus: str | None, counts: str | None) -> TermCo
     from spade_pyserini.corpora import open_corpus
 
     assert corpus is not None
-    return count_corpus(open_corpus(corpus), model)
+    return count_corpus(open_corpus(corpus), model.wordpieces, model.config.max_length)
 
 
 def _contents(corpus: str, docid: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spade_pyserini.baselines.rerank import DEPTHS, load_cross_encoder, rerank, top_docids
+from spade_pyserini.baselines.rerank import DEPTHS, rerank, top_docids
 from spade_pyserini.cli import command
 from spade_pyserini.errors import InputError
+from spade_pyserini.models.cross_encoder import load_cross_encoder
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import Ranking
 

@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> None:
     from spade_pyserini.corpora import apply_transforms, open_corpus
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.evaluate import DEFAULT_MEASURES, parse_measures
-    from spade_pyserini.models import SpadeModel
+    from spade_pyserini.models import SpadeEncoder
 
     qrels, level = command.judgements(options)
     corpus = (
@@ -79,7 +79,7 @@ def main(arguments: list[str]) -> None:
         measures=parse_measures(options.measure) if options.measure else DEFAULT_MEASURES,
         level=level,
         corpus=corpus,
-        model=SpadeModel.from_pretrained(options.model) if options.model else None,
+        model=SpadeEncoder.from_pretrained(options.model) if options.model else None,
         overwrite=options.overwrite,
     )
     print(results.table())

@@ -1,217 +1,202 @@
-"""Encode a corpus into shards of a fixed number of documents.
-
-A shard is written under a temporary name and moved into place; then the manifest knows it, within
-seconds. A killed run therefore loses no more than the shards that its workers had in hand, and
-those of the last seconds, and the same call goes on where it stopped. Batches are made inside a
-shard, so a shard's bytes do not depend on where the run started, nor on who encodes it.
-"""
+"""Encode a corpus: fit the encoder to the corpus, then encode its shards."""
 
 from __future__ import annotations
 
 import itertools
 import logging
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import OnError, Tolerance
-from spade_pyserini.encode.counts_file import check_counts_file, copy_counts, counts_of, read_corpus
-from spade_pyserini.encode.ledger import Ledger
-from spade_pyserini.encode.part import WHOLE, Part, agreed, check_numbers
-from spade_pyserini.encode.resume import (
-    earlier_manifest,
-    refuse_changed_documents,
-    refuse_changed_settings,
-    start,
+from spade_pyserini.encode.calibration import calibrated_scale
+from spade_pyserini.encode.counts_file import (
+    check_counts_file,
+    copy_counts,
+    counts_of_other_part,
+    ensure_counts,
 )
-from spade_pyserini.encode.shard import BATCH_TOKENS, calibrated_scale
-from spade_pyserini.encode.worker import Job, Result, Worker
-from spade_pyserini.errors import InputError, UsageError
-from spade_pyserini.formats.components import record, remove_components
-from spade_pyserini.formats.files import location, lock, remove, sibling, write_lines
-from spade_pyserini.formats.vectors import Shard, VectorManifest, VectorSettings
-from spade_pyserini.models import SpadeModel
-from spade_pyserini.progress import Progress
+from spade_pyserini.encode.files import VectorFiles
+from spade_pyserini.encode.options import DEFAULTS, EncodeOptions
+from spade_pyserini.encode.task import VectorTask
+from spade_pyserini.errors import UsageError
+from spade_pyserini.formats.files import location, sibling
+from spade_pyserini.formats.vectors import VectorManifest, VectorSettings
+from spade_pyserini.models.encoder import SpadeEncoder
+from spade_pyserini.sharding.job import Runner, RunOptions, run_job
+from spade_pyserini.sharding.part import ALL_SHARDS
+from spade_pyserini.sharding.resume import Output
+from spade_pyserini.sharding.worker import Job, run_here
+
+if TYPE_CHECKING:
+    from spade_pyserini.models import SpadeModel
 
 logger = logging.getLogger(__name__)
-SHARD_SIZE = 2000
-TO_BE_FOUND = {"scale": 0.0, "counts_sha256": None}  # settings that the corpus may have to give
-FITTED = ("corpus", "model_fingerprint", "max_length")  # what they depend on
-SAMPLE = 200  # documents that an uncalibrated model's scale is taken from
+UNDECIDED = {"scale": 0.0, "counts_sha256": None}  # settings that may depend on the corpus
+FITTED_TO = ("corpus", "model_fingerprint", "max_length")  # what these settings are derived from
+SAMPLE = 200  # documents to calibrate the scale with
 
 
 def encode_corpus(
     corpus: Corpus,
-    model: SpadeModel,
+    encoder: SpadeEncoder | SpadeModel,
     output: str | Path,
-    *,
-    model_name: str = "model",
-    shard_size: int = SHARD_SIZE,
-    batch_tokens: int = BATCH_TOKENS,
-    overwrite: bool = False,
-    components: bool = False,
-    processes: int = 1,
-    ray: str | None = None,
-    part: Part = WHOLE,
-    max_errors: int = 0,
-    progress: str = "bar",
-    counts: str | Path | None = None,
+    options: EncodeOptions = DEFAULTS,
 ) -> VectorManifest:
-    """Write the vectors of ``corpus`` to the folder ``output``; return their manifest.
+    """Write the impact vectors of ``corpus`` to the folder ``output``; return their manifest.
 
-    With ``components`` the two encoders' vectors are kept beside it, see
-    `spade_pyserini.components`; shards that lack them are encoded again. Up to ``max_errors`` bad
-    documents are left out, and listed in ``OUTPUT.errors.txt``. ``counts`` is the file beside the
-    vectors of another corpus, for documents that are to be added to it.
+        encode_corpus(open_corpus("pydoc"), model, "encode/pydoc.mine", EncodeOptions(processes=2))
 
-    An output that the same call left unfinished is completed, a finished one is left alone, and
-    one with other settings is refused unless ``overwrite``.
+    If the same call was interrupted, it continues; finished shards are kept. A complete output is
+    left as it is. An output with other settings, or of other documents, is refused unless
+    ``options.overwrite``. The encoder is not changed.
     """
-    folder = location(output)
-    if part != WHOLE and components:
-        raise UsageError("components are kept by one run for all shards; leave --shard-id out")
-    if processes > 1:
-        from spade_pyserini.encode.processes import devices
-
-        devices(model, processes)  # a wrong call is told before the corpus is counted
-    with lock(part.locked(folder)), _listed(part.errors_path(folder)) as errors:
-        tolerance = partial(Tolerance, max_errors, errors)
-        settings = VectorSettings(
-            corpus=corpus.name,
-            model=model_name,
-            model_fingerprint=model.fingerprint,
-            tokenizer_fingerprint=model.wordpieces.fingerprint,
-            alpha=model.config.alpha,
-            k=model.config.k,
-            max_length=model.config.max_length,
-            bits=model.config.bits,
-            scale=model.config.scale or 0.0,
-            shard_size=shard_size,
-            batch_tokens=batch_tokens,
-            precision=model.precision,
-            saturate=model.config.saturate,
-            counts_sha256=None if counts is None else check_counts_file(location(counts), model),
+    if not isinstance(encoder, SpadeEncoder):
+        encoder = SpadeEncoder(encoder)
+    runner = _runner(encoder, options)
+    files = VectorFiles(encoder.wordpieces, encoder.config.trained, options.components)
+    target = Output(location(output), files, options.part, options.overwrite)
+    with target.locked() as bad_documents:
+        with target.setup_lock():
+            setup = _Setup(corpus, encoder, target, options, bad_documents)
+            fitted, manifest = setup.run()
+        job = Job(
+            corpus=corpus,
+            task=VectorTask(fitted, manifest.settings, options.components),
+            output=target,
+            shard_size=options.shard_size,
+            earlier={shard.number: shard for shard in manifest.shards},
+            max_errors=options.max_errors,
         )
-        # Parts that start together: one counts, the others wait and take what it counted.
-        with lock(folder, wait=True) if part != WHOLE else nullcontext():
-            found = earlier_manifest(folder, overwrite, part)
-            if found and not overwrite:
-                refuse_changed_settings(folder, found.settings, settings, TO_BE_FOUND)
-            if counts is not None:
-                copy_counts(location(counts), folder)
-            begun = _begun(found, settings)
-            known = settings.counts_sha256
-            if begun:
-                known = known or begun.counts_sha256
-            elif part != WHOLE:
-                known = known or counts_of(corpus, model, folder, overwrite)
-            settings = _fit(corpus, model, folder, settings, begun, known, tolerance, progress)
-            manifest = start(folder, settings, model, found, overwrite, part)
-        ledger = Ledger(manifest, folder, part)
-        old = dict(ledger.shards)
-        job = Job(corpus, model, folder, settings, old, overwrite, components, max_errors)
-        done, ends = set[int](), set[int | None]()
-        with closing(ledger), closing(Progress(progress)) as bar:
-            _count(corpus, part, bar)
-            for shard, fresh, kept, met, seen in _results(job, part, processes, ray, bar):
-                errors.update(met)
-                if shard is None:
-                    ends.add(seen)
-                    continue
-                done.add(shard.number)
-                if not fresh:
-                    bar.skip(shard.documents, shard.terms)
-                    continue
-                if kept:
-                    record(folder, shard, kept)
-                ledger.add(shard)
-        if not done and part == WHOLE:
-            raise InputError("the corpus is empty", corpus.source)
-        documents = agreed(folder, ends)
-        for number in sorted(set(ledger.shards) - done):
-            _remove(folder, ledger.shards.pop(number), overwrite)
-        told = None if part == WHOLE else documents
-        manifest = replace(ledger.manifest, complete=True, corpus_documents=told)
-        check_numbers(folder, part, manifest, documents or 0)
-        manifest.save(folder, part.manifest)
-        _report(manifest, folder, part)
-        return manifest
+        run_options = RunOptions(runner, options.progress)
+        manifest = run_job(job, manifest, bad_documents, run_options)
+        _log_summary(manifest, target)
+    return manifest
 
 
-def _remove(folder: Path, shard: Shard, overwrite: bool) -> None:
-    """A shard of an earlier run that the corpus has no documents for any more."""
-    refuse_changed_documents(folder / shard.file, overwrite)
-    remove(folder / shard.file)
-    remove_components(folder, [shard.file])
+def _runner(encoder: SpadeEncoder, options: EncodeOptions) -> Runner:
+    """How to run the workers. Raises `UsageError` for options that do not fit together."""
+    if options.part != ALL_SHARDS and options.components:
+        raise UsageError("components=True needs a run without parts; leave out shard_id")
+    if options.ray is not None:
+        from spade_pyserini.sharding.cluster import RayCluster
+
+        return RayCluster(options.ray)
+    if options.processes == 1:
+        return run_here
+    from spade_pyserini.sharding.processes import Processes, devices
+
+    devices(str(encoder.device), options.processes)
+    return Processes(options.processes)
 
 
-def _results(
-    job: Job, part: Part, processes: int, ray: str | None, progress: Progress
-) -> Iterator[Result]:
-    """From workers here, in other processes, or on a cluster (``ray``)."""
-    if ray is not None:
-        from spade_pyserini.encode.cluster import run_on_ray
+class _Setup:
+    """Prepares an encoding: settings, term counts, scale, manifest.
 
-        return run_on_ray(job, part, ray, progress)
-    if processes == 1:
-        numbers = map(part.shard, itertools.count())
-        return Worker(job, progress).run(numbers)
-    from spade_pyserini.encode.processes import run_processes
+    Settings that depend on the corpus are taken from an earlier run if it had the same corpus and
+    model; otherwise they are computed.
+    """
 
-    return run_processes(job, part, processes, progress)
+    def __init__(
+        self,
+        corpus: Corpus,
+        encoder: SpadeEncoder,
+        target: Output[VectorManifest],
+        options: EncodeOptions,
+        bad_documents: set[str],
+    ) -> None:
+        self.corpus, self.encoder, self.target, self.options = corpus, encoder, target, options
+        self.tolerance = partial(Tolerance, options.max_errors, bad_documents)
+
+    def run(self) -> tuple[SpadeEncoder, VectorManifest]:
+        """The encoder, fitted to the corpus, and the manifest to start or continue with."""
+        settings = self._settings()
+        earlier = self.target.load_earlier()
+        undecided = [name for name, value in UNDECIDED.items() if getattr(settings, name) == value]
+        self.target.refuse_changed_settings(earlier, settings, undecided)
+        fitted, settings = self._fit(settings, _comparable(earlier, settings))
+        return fitted, self.target.start(settings, earlier)
+
+    def _settings(self) -> VectorSettings:
+        """The settings as far as they are known before the corpus is read."""
+        encoder, options, config = self.encoder, self.options, self.encoder.config
+        counts = None if options.counts is None else location(options.counts)
+        return VectorSettings(
+            corpus=self.corpus.name,
+            model=options.model_name,
+            model_fingerprint=encoder.fingerprint,
+            tokenizer_fingerprint=encoder.wordpieces.fingerprint,
+            alpha=config.alpha,
+            k=config.k,
+            max_length=config.max_length,
+            bits=config.bits,
+            scale=config.scale or 0.0,
+            shard_size=options.shard_size,
+            batch_tokens=options.batch_tokens,
+            precision=encoder.precision,
+            saturate=config.saturate,
+            counts_sha256=None if counts is None else check_counts_file(counts, encoder),
+        )
+
+    def _fit(
+        self, settings: VectorSettings, earlier: VectorSettings | None
+    ) -> tuple[SpadeEncoder, VectorSettings]:
+        """Fit the encoder to the corpus; return it and the complete settings."""
+        encoder = self.encoder
+        if encoder.needs_counts:
+            known = self._known_counts(settings, earlier)
+            stored = ensure_counts(
+                self.corpus,
+                encoder,
+                self.target.folder,
+                known,
+                self.tolerance(),
+                self.options.progress,
+            )
+            encoder = encoder.for_corpus(stored.counts)
+            settings = replace(settings, counts_sha256=stored.sha256)
+        if not settings.scale:
+            scale = earlier.scale if earlier else _calibrate(encoder, self.corpus, self.tolerance())
+            settings = replace(settings, scale=scale)
+        return encoder, settings
+
+    def _known_counts(self, settings: VectorSettings, earlier: VectorSettings | None) -> str | None:
+        """The digest of the counts to use; None if the corpus is to be counted."""
+        folder = self.target.folder
+        if self.options.counts is not None:
+            copy_counts(location(self.options.counts), folder)
+            return settings.counts_sha256
+        if earlier is not None:
+            return earlier.counts_sha256
+        if self.target.part == ALL_SHARDS:
+            return None
+        return counts_of_other_part(self.corpus, self.encoder, folder, self.target.overwrite)
 
 
-def _count(corpus: Corpus, part: Part, progress: Progress) -> None:
-    """Find out how many documents there are while the first are being encoded."""
-
-    def count() -> None:
-        progress.expect(part.documents(corpus.count()))
-
-    threading.Thread(target=count, daemon=True).start()
-
-
-def _begun(found: VectorManifest | None, settings: VectorSettings) -> VectorSettings | None:
-    """The settings of the run to go on with, if what it found out holds for this one."""
-    if found and all(getattr(found.settings, one) == getattr(settings, one) for one in FITTED):
-        return found.settings
-    return None
+def _comparable(earlier: VectorManifest | None, settings: VectorSettings) -> VectorSettings | None:
+    """The settings of the earlier run if it had the same corpus and model."""
+    if earlier is None:
+        return None
+    same = all(getattr(earlier.settings, name) == getattr(settings, name) for name in FITTED_TO)
+    return earlier.settings if same else None
 
 
-def _fit(
-    corpus: Corpus,
-    model: SpadeModel,
-    folder: Path,
-    settings: VectorSettings,
-    begun: VectorSettings | None,
-    known: str | None,
-    tolerance: Callable[[], Tolerance],
-    progress: str,
-) -> VectorSettings:
-    """Fit the model to the corpus, as the run that was begun did; settings with what that gave."""
-    digest = read_corpus(
-        corpus, model, folder, known=known, on_error=tolerance(), progress=progress
-    )
-    scale = settings.scale or (begun.scale if begun else _calibrated(corpus, model, tolerance()))
-    return replace(settings, counts_sha256=digest, scale=scale)
-
-
-def _calibrated(corpus: Corpus, model: SpadeModel, on_error: OnError) -> float:
-    """A scale for a model that brings none, from the first documents of the corpus."""
-    first = itertools.islice(corpus.documents(on_error), SAMPLE)
-    sample = [document.contents for document in first]
-    scale = calibrated_scale(model, sample)
-    logger.info("the model has no scale: calibrated to %.4f on %d documents", scale, len(sample))
+def _calibrate(encoder: SpadeEncoder, corpus: Corpus, on_error: OnError) -> float:
+    """A scale from the first documents of the corpus, for a model without one."""
+    sample = [
+        document.contents for document in itertools.islice(corpus.documents(on_error), SAMPLE)
+    ]
+    scale = calibrated_scale(encoder, sample)
+    logger.info("the model has no scale; calibrated to %.4f on %d documents", scale, len(sample))
     return scale
 
 
-def _report(manifest: VectorManifest, folder: Path, part: Part) -> None:
+def _log_summary(manifest: VectorManifest, target: Output[VectorManifest]) -> None:
     logger.info(
         "%s: %d documents, %.1f terms per document",
-        folder,
+        target.folder,
         manifest.documents,
         manifest.terms_per_document,
     )
@@ -219,26 +204,11 @@ def _report(manifest: VectorManifest, folder: Path, part: Part) -> None:
         empty = [docid for shard in manifest.shards for docid in shard.empty]
         shown = ", ".join(empty[:5]) + (", ..." if len(empty) > 5 else "")
         logger.warning(
-            "%d documents have no terms and cannot be found: %s (all are listed in %s)",
+            "%d documents have no terms and cannot be retrieved: %s (all are listed in %s)",
             len(empty),
             shown,
-            sibling(folder, part.manifest).name,
+            sibling(target.folder, target.part.manifest).name,
         )
     clipped = sum(shard.clipped for shard in manifest.shards)
     if clipped:
-        logger.info("%d impacts were above the largest value and cut off there", clipped)
-
-
-@contextmanager
-def _listed(path: Path) -> Iterator[set[str]]:
-    """A set of bad documents that is written to ``path``, however the run ends."""
-    errors: set[str] = set()
-    try:
-        yield errors
-        if not errors:
-            remove(path)
-    finally:
-        if errors:
-            write_lines(path, sorted(errors))
-            message = "%d bad documents were left out: %s (see %s)"
-            logger.warning(message, len(errors), min(errors), path)
+        logger.info("%d impacts were reduced to the largest possible value", clipped)

@@ -1,27 +1,29 @@
-"""Low-rank adapters: two encoders on one frozen transformer, so that a pair weighs megabytes.
+"""Low-rank adapters: both encoders use one frozen transformer, so a saved model is small.
 
-Adapters are a way to train and to keep a model. To encode, they are merged into the weights, and
-nothing of them is left.
+Adapters are for training and saving. To encode, `merge_adapters` adds them to the weights.
 """
 
 from __future__ import annotations
 
-import hashlib
-from typing import cast
+import copy
+from dataclasses import replace
+from typing import TypeVar, cast
 
-import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from torch import nn
 from transformers import PreTrainedModel
 
-MARK = "lora_"  # in the names of an adapter's tensors
+from spade_pyserini.models.dual_encoder import DualEncoder
+from spade_pyserini.models.shared_layers import share_layers
+
+MARK = "lora_"  # part of the name of every adapter tensor
+Model = TypeVar("Model", bound=DualEncoder)
 
 
 def with_adapters(transformer: PreTrainedModel, rank: int, layers: int = 0) -> PreTrainedModel:
-    """Freeze the transformer and add fresh adapters to the linear parts of its last layers.
+    """Freeze a transformer and add new adapters to the linear modules of its last ``layers``.
 
-    ``layers`` is how many of them, 0 for all. A fresh adapter changes nothing: its second matrix
-    is zero.
+    0 layers means all of them. New adapters do not change the output: their second matrix is zero.
     """
     depth = transformer.config.num_hidden_layers
     adapted = [
@@ -34,26 +36,37 @@ def with_adapters(transformer: PreTrainedModel, rank: int, layers: int = 0) -> P
 
 
 def _layer(name: str) -> int:
-    """The number of the layer that a module is in: 3 for ``encoder.layer.3.output.dense``."""
+    """Return the layer number in a module's name: 3 for ``encoder.layer.3.output.dense``."""
     return next((int(part) for part in name.split(".") if part.isdigit()), 0)
 
 
-def merged(adapted: PreTrainedModel) -> PreTrainedModel:
-    """The plain transformer with the adapters added to a copy of its weights."""
+def merge_adapters(model: Model) -> Model:
+    """Return a copy of the model with the adapters added to the weights of its transformers.
+
+    A model without adapters is returned unchanged.
+    """
+    if not model.config.adapter_rank:
+        return model
+    merged = copy.deepcopy(model)
+    for encoder in (merged.weighting, merged.expansion):
+        encoder.backbone = _merged(encoder.backbone)
+    if layers := model.config.adapter_layers:  # the layers before them are the same in both
+        merged.shared_layers = share_layers(
+            merged.weighting.backbone, merged.expansion.backbone, layers
+        )
+    merged.config = replace(
+        model.config, adapter_rank=0, adapter_layers=0, base=None, base_fingerprint=None
+    )
+    return merged
+
+
+def _merged(adapted: PreTrainedModel) -> PreTrainedModel:
+    """Turn a transformer with adapters into one without. Changes ``adapted``."""
     for parameter in adapted.parameters():
-        parameter.data = parameter.data.clone()  # the frozen ones are another encoder's too
+        parameter.data = parameter.data.clone()  # both encoders share the frozen tensors
     return cast(PreTrainedModel, cast(PeftModel, adapted).merge_and_unload())
 
 
 def is_frozen(name: str) -> bool:
-    """Whether a tensor of a model with adapters is the backbone's own."""
+    """Return True if a tensor of a model with adapters belongs to the frozen transformer."""
     return ".backbone." in name and MARK not in name
-
-
-def weights_fingerprint(transformer: nn.Module) -> str:
-    """The same for two transformers exactly when they have the same weights."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(transformer.state_dict().items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.contiguous().cpu().view(torch.uint8).numpy().data)
-    return digest.hexdigest()

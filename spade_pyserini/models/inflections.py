@@ -1,7 +1,7 @@
-"""The other forms of a document's words.
+"""Add the other inflected forms of a document's words to its vector.
 
-A query for "algorithms" should find "algorithm". BM25 has a stemmer for that; here a query is its
-WordPieces and nothing else, so it is the document that gets the other forms of the words it has.
+A query for "algorithms" should match "algorithm". BM25 has a stemmer for that. Here a query is
+only tokenized, so the document vector gets the other forms of its words instead.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from torch import Tensor
 
 
-def with_forms(vectors: Tensor, forms: Tensor, share: float) -> Tensor:
-    """Every term counts at least ``share`` of what the heaviest form of the same word counts.
+def add_forms(vectors: Tensor, forms: Tensor, share: float) -> Tensor:
+    """Raise each term to at least ``share`` times the largest weight of a form of its word.
 
-    vectors [batch, |V|]; forms [|V|]: the number of the word that a term is a form of, from 1 on,
-    0 for a term that has no other form. Returns [batch, |V|].
+    vectors [batch, |V|]; forms [|V|]: the number of the word that a term is a form of, counted
+    from 1, or 0 for a term without other forms. Returns [batch, |V|].
     """
     terms = forms.nonzero().squeeze(1)
     words = forms[terms].long().expand(len(vectors), -1)
-    found = vectors[:, terms]
-    heaviest = vectors.new_zeros(len(vectors), int(forms.max()) + 1)
-    heaviest = heaviest.scatter_reduce(1, words, found, reduce="amax")
-    return vectors.index_copy(1, terms, found.maximum(share * heaviest.gather(1, words)))
+    weights = vectors[:, terms]
+    largest = vectors.new_zeros(len(vectors), int(forms.max()) + 1)
+    largest = largest.scatter_reduce(1, words, weights, reduce="amax")
+    return vectors.index_copy(1, terms, weights.maximum(share * largest.gather(1, words)))

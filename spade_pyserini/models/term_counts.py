@@ -1,7 +1,8 @@
-"""How many documents have each term, and what that makes a term worth."""
+"""Document frequencies of a collection, and the idf weights that follow from them."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -11,14 +12,19 @@ from torch.nn import functional
 
 from spade_pyserini.models.wordpieces import WordPieces
 
-BATCH = 1000  # documents that are tokenized at one time
-PRIOR = 500  # documents that what is known from training counts as, beside a corpus
-TYPICAL_IDF = 5.0  # of a term that people ask for: it is in one of 150 documents
-LEAST_IDF = 0.05  # a term that all documents have still counts
+BATCH = 1000  # documents tokenized at a time
+PRIOR = 500  # documents that the training frequencies count as, next to those of a corpus
+TYPICAL_IDF = 5.0  # idf of a typical query term, which is in one of 150 documents
+LEAST_IDF = 0.05  # lower limit, so that a term in every document has some weight
 
 
 class TermCounts(NamedTuple):
-    """``df`` [|V|]: how many documents have each term; their number and the sum of lengths."""
+    """Counts of a collection of documents.
+
+    df [|V|]: the number of documents that contain each term.
+    documents: the number of documents.
+    length: the number of WordPieces of all documents together.
+    """
 
     df: Tensor
     documents: int
@@ -26,73 +32,66 @@ class TermCounts(NamedTuple):
 
     @property
     def idf(self) -> Tensor:
-        """ln(1 + (N - df + 0.5) / (df + 0.5)), BM25's, [|V|]."""
+        """BM25's idf, ln(1 + (N - df + 0.5) / (df + 0.5)), [|V|]."""
         return torch.log1p((self.documents - self.df + 0.5) / (self.df + 0.5))
 
     @property
     def mean_length(self) -> float:
+        """The average number of WordPieces per document."""
         return self.length / max(1, self.documents)
 
 
 def merge_counts(parts: list[TermCounts]) -> TermCounts:
-    """Of several collections together."""
+    """Add up the counts of several collections."""
     df, documents, length = zip(*parts, strict=True)
     return TermCounts(torch.stack(df).sum(dim=0), sum(documents), sum(length))
 
 
 def empty_counts(size: int) -> TermCounts:
-    """Of a corpus that nobody has read, or of none."""
+    """Return the counts of a collection without documents, for ``size`` terms."""
     return TermCounts(torch.zeros(size, dtype=torch.long), 0, 0)
 
 
 def count_terms(
     wordpieces: WordPieces, documents: Iterable[str], size: int, max_length: int
 ) -> TermCounts:
-    """Count each of ``size`` terms in documents cut to ``max_length`` WordPieces."""
+    """Count ``size`` terms in documents that are truncated to ``max_length`` WordPieces."""
     df = torch.zeros(size, dtype=torch.long)
-    number = length = 0
-    batch: list[str] = []
-
-    def add() -> None:
-        nonlocal number, length
+    count = length = 0
+    texts = iter(documents)
+    while batch := list(itertools.islice(texts, BATCH)):
         for ids in wordpieces.document_ids(batch, max_length):
-            terms = [one for one in ids if one not in wordpieces.special_ids]
+            terms = [term_id for term_id in ids if term_id not in wordpieces.special_ids]
             df[list(set(terms))] += 1
             length += len(terms)
-        number += len(batch)
-        batch.clear()
-
-    for text in documents:
-        batch.append(text)
-        if len(batch) == BATCH:
-            add()
-    add()
-    return TermCounts(df, number, length)
+        count += len(batch)
+    return TermCounts(df, count, length)
 
 
-def corpus_weights(counts: TermCounts, usual: Tensor, power: float) -> Tensor:
-    """A power of each term's idf in a corpus, 1 for a typical one, [|V|].
+def idf_weights(counts: TermCounts, usual: Tensor, power: float) -> Tensor:
+    """Return (idf / `TYPICAL_IDF`) ** power for each term of a corpus, [|V|].
 
-    ``usual`` is the share of documents that have the term elsewhere; it speaks for small corpora.
+    ``usual`` [|V|] is the fraction of the training documents that contain each term. It counts as
+    `PRIOR` more documents, so that the counts of a small corpus do not decide alone.
     """
     df = functional.pad(counts.df.to(usual), (0, len(usual) - len(counts.df)))
-    known = TermCounts(df + PRIOR * usual, counts.documents + PRIOR, 0)
-    return (known.idf.clamp(min=LEAST_IDF) / TYPICAL_IDF) ** power
+    smoothed = TermCounts(df + PRIOR * usual, counts.documents + PRIOR, 0)
+    return (smoothed.idf.clamp(min=LEAST_IDF) / TYPICAL_IDF) ** power
 
 
 def most_frequent(df: Tensor, count: int) -> Tensor:
-    """True for the ``count`` terms that most documents have, [|V|], for all that occur if fewer do.
+    """Return a mask [|V|] that is True for the ``count`` terms with the highest frequency.
 
-    As many as the vocabulary has are all of it, whether they occur or not.
+    Terms that do not occur are left out, unless ``count`` is the size of the vocabulary or more.
     """
     if count >= len(df):
         return torch.ones(len(df), dtype=torch.bool)
-    chosen = torch.zeros(len(df), dtype=torch.bool)
-    chosen[df.sort(descending=True, stable=True).indices[:count]] = True
-    return chosen & (df > 0)
+    mask = torch.zeros(len(df), dtype=torch.bool)
+    mask[df.sort(descending=True, stable=True).indices[:count]] = True
+    return mask & (df > 0)
 
 
 def counted_idf(wordpieces: WordPieces, counts: TermCounts, queries: Iterable[str]) -> Tensor:
-    """The idf of each term, [|V|], scaled to 1 on average in queries."""
-    asked = [place for text in queries for place in wordpieces.query_ids(text)]
-    return counts.idf / counts.idf[asked].mean() if asked else counts.idf
+    """Return the idf of each term, [|V|], scaled so that the terms of ``queries`` average 1."""
+    term_ids = [term_id for text in queries for term_id in wordpieces.query_ids(text)]
+    return counts.idf / counts.idf[term_ids].mean() if term_ids else counts.idf

@@ -1,4 +1,4 @@
-"""The term weighting encoder: how important is each term that the document has (Eq. 4-6)."""
+"""The term weighting encoder: the weights of the document's own terms (Eq. 4-6)."""
 
 from __future__ import annotations
 
@@ -10,44 +10,48 @@ from transformers import PreTrainedModel
 class TermWeightingEncoder(nn.Module):
     """A score for each token of the document, pooled by term."""
 
-    def __init__(self, backbone: PreTrainedModel, pooling: str = "max") -> None:
+    def __init__(self, backbone: PreTrainedModel) -> None:
         super().__init__()
         width = backbone.config.hidden_size
         self.backbone = backbone
-        self.pooling = pooling
         # f_MLP; the last ReLU keeps impacts from being negative.
         self.head = nn.Sequential(
             nn.Dropout(0.1), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1), nn.ReLU()
         )
 
     def initialise(self) -> None:
-        """Fresh head, as released: N(0, 0.02) and zero bias."""
+        """Initialise the head as the authors' code does: weights from N(0, 0.02), zero biases."""
         for layer in self.head:
             if isinstance(layer, nn.Linear):
                 nn.init.normal_(layer.weight, std=0.02)
                 nn.init.zeros_(layer.bias)
 
     def start_at(self, weight: float) -> None:
-        """Let all terms of a fresh head count about the same: no ReLU is dead from the start."""
+        """Set the last bias, so that all terms of a new head score about ``weight``.
+
+        With a positive weight, the last ReLU has a gradient from the start.
+        """
         nn.init.constant_(self.head.get_parameter("3.bias"), weight)
 
-    def forward(self, hidden: Tensor, input_ids: Tensor, is_term: Tensor) -> Tensor:
-        """Pool the scores into a vector over the vocabulary.
+    def forward(
+        self, hidden: Tensor, input_ids: Tensor, is_term: Tensor, pooling: str = "max"
+    ) -> Tensor:
+        """Pool the scores of the tokens into a vector over the vocabulary.
 
-        hidden [batch, length, m], input_ids [batch, length], is_term [batch, length]: True for
-        tokens 1..|d|, False for special tokens and padding. Returns [batch, |V|].
+        hidden [batch, length, m]; input_ids [batch, length]; is_term [batch, length], True for
+        tokens 1..|d|, False for special tokens and padding; pooling: ``max``, or ``first`` to use
+        only the first token of each term. Returns [batch, |V|].
         """
         scores = self.head(hidden).squeeze(-1) * is_term  # Eq. 4
-        if self.pooling == "first":
+        if pooling == "first":
             scores = scores * _first_occurrence(input_ids)
-        size = self.backbone.config.vocab_size
-        vector: Tensor = scores.new_zeros(len(scores), size)
-        # Eq. 5 and 6: one-hot vectors and their maximum, without building them.
+        vector: Tensor = scores.new_zeros(len(scores), self.backbone.config.vocab_size)
+        # Eq. 5 places each score at its term, Eq. 6 takes the maximum: one scatter does both.
         return vector.scatter_reduce(1, input_ids, scores, reduce="amax")
 
 
 def _first_occurrence(input_ids: Tensor) -> Tensor:
-    """True where no earlier token of the same document has the same id. [batch, length]"""
+    """True where no earlier token of the same document has the same id, [batch, length]."""
     same = input_ids[:, :, None] == input_ids[:, None, :]
     earlier = torch.ones_like(same[0]).tril(diagonal=-1)
     return ~(same & earlier).any(dim=2)

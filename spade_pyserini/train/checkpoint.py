@@ -10,7 +10,9 @@ A new checkpoint is written next to the last one and replaces it by renaming.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -46,7 +48,7 @@ class TrainingState(NamedTuple):
     accelerator: Accelerator
     model: SpadeModel
     optimizers: dict[str, torch.optim.Optimizer]
-    counters: dict[str, Counter] = {}
+    counters: Mapping[str, Counter] = MappingProxyType({})
 
     def save(self, run: Path, state: dict[str, Any]) -> None:
         """Write the checkpoint of a run; ``state`` holds all values that are not tensors."""

@@ -12,17 +12,19 @@ from torch import Tensor
 from spade_pyserini.corpora import apply_transforms, open_corpus
 from spade_pyserini.corpora.qrels import Qrels, read_qrels
 from spade_pyserini.corpora.topics import read_topics
-from spade_pyserini.encode.shard import BATCH_TOKENS, batches
+from spade_pyserini.encode.batches import batches
+from spade_pyserini.encode.options import BATCH_TOKENS
 from spade_pyserini.errors import InputError
 from spade_pyserini.evaluate import evaluate_run
 from spade_pyserini.formats.runs import read_run
 from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.aggregation import mix
+from spade_pyserini.models.extensions import corpus_weights
 from spade_pyserini.models.precision import autocast
-from spade_pyserini.models.tensors import mix, pad_batch
+from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import count_terms
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Document, Hit, Ranking, Topic
-from spade_pyserini.train.models_shim import corpus_weights
 from spade_pyserini.train.queries import query_vectors
 from spade_pyserini.train.samples import DataDir
 from spade_pyserini.train.settings import DevCollection

@@ -6,8 +6,8 @@ from torch import nn
 
 from spade_pyserini.errors import UsageError
 from spade_pyserini.models import SpadeConfig, SpadeModel
+from spade_pyserini.models.extensions import with_forms
 from spade_pyserini.train.beyond.inflections import word_forms
-from spade_pyserini.train.models_shim import with_forms, with_settings
 from spade_pyserini.train.recipe import Recipe
 
 SHAPE = ("adapter_rank", "adapter_layers", "decoder_rank")  # settings that determine the tensors
@@ -25,7 +25,7 @@ def start_model(recipe: Recipe) -> SpadeModel:
     settings = recipe.model
     # Fails now, rather than after training, if the backbone cannot read so many WordPieces.
     for length in (settings.encode_length or settings.max_length, settings.max_length):
-        model = with_settings(model, max_length=length)
+        model = model.with_settings(max_length=length)
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = settings.dropout
@@ -60,4 +60,4 @@ def _initial_model(recipe: Recipe) -> SpadeModel:
     changes = {"k": settings.k, "max_length": settings.max_length, "pooling": settings.pooling}
     if recipe.term_weights.saturate is not None:
         changes["saturate"] = recipe.term_weights.saturate
-    return with_settings(model, **changes)
+    return model.with_settings(**changes)

@@ -25,13 +25,14 @@ from torch import Tensor
 from tqdm import tqdm
 
 from spade_pyserini.errors import SpadeError, UsageError
-from spade_pyserini.models.tensors import mix
+from spade_pyserini.models.aggregation import mix
 from spade_pyserini.train.beyond.extensions import extend
 from spade_pyserini.train.checkpoint import TrainingState
 from spade_pyserini.train.cotraining import Cotraining
 from spade_pyserini.train.data import TrainingData, load_training_data
 from spade_pyserini.train.dev_set import DevSet
 from spade_pyserini.train.encoders import ENCODERS, encode_documents
+from spade_pyserini.train.initial_model import start_model
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.objective import Objective
 from spade_pyserini.train.optimizers import encoder_optimizer
@@ -42,7 +43,6 @@ from spade_pyserini.train.report import draw_curves, write_card
 from spade_pyserini.train.run import Run, start_accelerator
 from spade_pyserini.train.samples import DataDir
 from spade_pyserini.train.selection import ModelSelection
-from spade_pyserini.train.initial_model import start_model
 from spade_pyserini.train.step import Encode, LossParts, backward
 from spade_pyserini.train.stream import SampleStream
 

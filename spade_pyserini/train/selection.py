@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from spade_pyserini.encode.shard import calibrated_scale
-from spade_pyserini.models import SpadeModel
+from spade_pyserini.encode.calibration import calibrated_scale
+from spade_pyserini.models import SpadeEncoder, SpadeModel
 from spade_pyserini.train.dev_set import DevSet
-from spade_pyserini.train.models_shim import with_settings
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.validate import ALPHAS, Validation, validate
 
@@ -64,12 +63,10 @@ class ModelSelection:
     def _save(self, model: SpadeModel, alpha: float) -> None:
         """Save the model with this alpha and a calibrated scale for quantization."""
         length = self.recipe.model.encode_length or model.config.max_length
-        model.eval()
-        trained = with_settings(model, alpha=alpha, max_length=length, trained=True)
+        best = model.with_settings(alpha=alpha, max_length=length, trained=True).eval()
         docids = sorted(self.documents)
         spread = docids[:: max(1, len(docids) // CALIBRATION_SAMPLE)]  # over all collections
-        scale = calibrated_scale(trained, [self.documents[docid] for docid in spread])
-        with_settings(trained, scale=scale).save_pretrained(
-            self.run / "best", half=self.recipe.model.half
-        )
-        model.train()
+        texts = [self.documents[docid] for docid in spread]
+        best = best.with_settings(scale=calibrated_scale(SpadeEncoder(best), texts))
+        best.save_pretrained(self.run / "best", half=self.recipe.model.half)
+        model.train()  # both models share their modules

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import torch
 
 from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.adapters import merge_adapters
 from spade_pyserini.train.dev_set import DevSet, Scores
-from spade_pyserini.train.models_shim import merge_adapters
 
 ALPHAS = tuple(step / 10 for step in range(11))
 
@@ -45,7 +45,7 @@ def validate(
     """Measure the float scores of each alpha; returns the figures of the best one."""
     start = time.perf_counter()
     shipped = as_shipped(model)
-    with shipped.fixed():
+    with shipped.expansion.fixed(shipped.kept):
         scores = [dev.scores(shipped, alphas, precision) for dev in sets]
     seconds = time.perf_counter() - start
     measured = list(zip(sets, scores, strict=True))

@@ -9,44 +9,19 @@ import pytest
 
 from spade_pyserini import (
     ImpactSearcher,
-    SpadeConfig,
     SpadeModel,
     build_impact_index,
     encode_corpus,
     open_corpus,
 )
 from spade_pyserini.analysis.explain import SHADES, explain_match, heat_map, heat_map_html, shaded
-from spade_pyserini.models.term_weights import TermWeight
+from spade_pyserini.encode import EncodeOptions
+from spade_pyserini.models import SpadeEncoder
+from spade_pyserini.models.explanation import TermWeight
 from tests.commands import Commands
-from tests.conftest import lively
 
 TEXT = "The old cat sleeps in the house"
 ANSI = re.compile(r"\033\[[\d;]*m")
-
-
-@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
-def test_the_parts_add_up_to_the_impacts(tiny_model_folder: Path, alpha: float) -> None:
-    model = SpadeModel.from_pretrained(tiny_model_folder)
-    model.reconfigure(alpha=alpha)
-    model.query_weights.data.fill_(1.5)
-    terms = model.explain(TEXT)
-    assert {one.term: one.impact for one in terms} == model.encode([TEXT])[0]
-    assert [one.impact for one in terms] == sorted((one.impact for one in terms), reverse=True)
-    own = set(model.wordpieces.query_terms(TEXT))
-    for one in terms:
-        assert abs(one.weighting + one.expansion - one.impact) <= 0.5001
-        assert one.in_document == (one.term in own)
-        assert one.weighting == 0 or one.in_document
-    assert (sum(one.weighting for one in terms) > 0) == (alpha < 1)
-    assert (sum(one.expansion for one in terms) > 0) == (alpha > 0)
-
-
-def test_without_a_scale_the_text_gives_one(tiny_backbone: Path) -> None:
-    model = lively(SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=3, max_length=32)))
-    terms = model.explain(TEXT)
-    assert {one.term: one.impact for one in terms} == model.encode([TEXT])[0]
-    assert terms[0].impact == 255
-    assert model.explain("") == []
 
 
 @pytest.mark.java
@@ -55,7 +30,7 @@ def test_the_score_is_the_one_of_search(
 ) -> None:
     corpus = open_corpus(str(tiny_corpus))
     # A batch for each document, as it is explained: another batch may round otherwise.
-    encode_corpus(corpus, tiny_model, tmp_path / "vectors", batch_tokens=1)
+    encode_corpus(corpus, tiny_model, tmp_path / "vectors", EncodeOptions(batch_tokens=1))
     build_impact_index(tmp_path / "vectors", tmp_path / "index")
     texts = {document.docid: document.contents for document in corpus}
     matches = 0
@@ -63,7 +38,7 @@ def test_the_score_is_the_one_of_search(
         for query in ("the old cat sleeps", "delete the red folder, delete it"):
             scores = {hit.docid: hit.score for hit in searcher.search(query, 100)}
             for docid, text in texts.items():
-                found = explain_match(tiny_model, text, query)
+                found = explain_match(SpadeEncoder(tiny_model), text, query)
                 assert found.score == scores.get(docid, 0)
                 matched = {one.term: one.impact for one in found.terms}
                 assert matched == searcher.matched_terms(query, docid)
@@ -74,7 +49,7 @@ def test_the_score_is_the_one_of_search(
 
 
 def test_a_query_as_a_table(tiny_corpus: Path, tiny_model_folder: Path, run: Commands) -> None:
-    model = SpadeModel.from_pretrained(tiny_model_folder)
+    model = SpadeEncoder.from_pretrained(tiny_model_folder)
     text = next(one.contents for one in open_corpus(str(tiny_corpus)) if one.docid == "d7")
     query = "cat bird sings quickly"
     arguments = ("--corpus", tiny_corpus, "--docid", "d7", "--model", tiny_model_folder)
@@ -91,7 +66,7 @@ def test_a_query_as_a_table(tiny_corpus: Path, tiny_model_folder: Path, run: Com
 
 def test_words_get_the_impact_of_their_best_wordpiece(tiny_model: SpadeModel) -> None:
     text = "Deleting, a\ttree"  # del ##e ##t ##ing
-    terms = tiny_model.explain(text)
+    terms = SpadeEncoder(tiny_model).explain(text)
     impacts = {one.term: one.impact for one in terms}
     found = list(shaded(text, terms, tiny_model.wordpieces))
     assert "".join(piece for piece, _ in found) == text
@@ -107,7 +82,7 @@ def test_the_heat_map_of_a_terminal(tiny_model_folder: Path, run: Commands) -> N
     colored = run("explain", *arguments, "--color", "always")
     assert plain.code == colored.code == 0
     assert not ANSI.search(plain.out)
-    terms = {one.term: one for one in SpadeModel.from_pretrained(tiny_model_folder).explain(TEXT)}
+    terms = {one.term: one for one in SpadeEncoder.from_pretrained(tiny_model_folder).explain(TEXT)}
     first = " ".join(f"{word}:{terms[word.lower()].impact}" for word in TEXT.split())
     assert plain.out.splitlines()[0] == first
     line = colored.out.splitlines()[0]
@@ -137,7 +112,9 @@ def test_the_larger_the_impact_the_deeper_the_shade(tiny_model: SpadeModel) -> N
 
 def test_a_document_cannot_command_the_terminal(tiny_model: SpadeModel) -> None:
     text = "cat \x1b[31m\x07 dog\u202e\nbird"
-    found = heat_map(text, tiny_model.explain(text), tiny_model.wordpieces, color=False)
+    found = heat_map(
+        text, SpadeEncoder(tiny_model).explain(text), tiny_model.wordpieces, color=False
+    )
     assert not {"\x1b", "\x07", "\u202e"} & set(found)
     assert found.count("\n") == 5
 
@@ -163,7 +140,7 @@ class Page(HTMLParser):
 
 def test_the_page_is_escaped_and_whole(tiny_model: SpadeModel) -> None:
     text = 'cat <script>alert("x")</script> & dog'
-    terms = tiny_model.explain(text)
+    terms = SpadeEncoder(tiny_model).explain(text)
     found = heat_map_html("<b>title</b>", text, terms, tiny_model.wordpieces)
     page = Page(found)
     assert "script" not in page.tags and "b" not in page.tags

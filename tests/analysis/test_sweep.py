@@ -20,6 +20,7 @@ from spade_pyserini import (
     search_topics,
 )
 from spade_pyserini.analysis.sweep.setting import Components
+from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.evaluate import parse_measures
 from spade_pyserini.formats.components import read_components
 from spade_pyserini.formats.vectors import verify
@@ -35,7 +36,7 @@ def encoded(
     """As `tiny_vectors`, with components. For all tests: change nothing."""
     folder = tmp_path_factory.mktemp("encode") / "tiny"
     corpus = open_corpus(str(tiny_corpus))
-    encode_corpus(corpus, tiny_model, folder, shard_size=12, components=True)
+    encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12, components=True))
     return folder
 
 
@@ -196,10 +197,12 @@ def test_k_encodes_again(
     assert float(found[0]["terms per document"]) < float(found[1]["terms per document"])
     files = {path.stem for path in folder.iterdir() if not path.stem.startswith("run.")}
     assert files == {"sweep", "sweep.manifest", "k", "tradeoff"}
-    model = SpadeModel.from_pretrained(tiny_model_folder)
-    model.reconfigure(k=1)
+    model = SpadeModel.from_pretrained(tiny_model_folder).with_settings(k=1)
     encode_corpus(
-        open_corpus(str(tiny_corpus)), model, tmp_path / "k1", shard_size=12, components=True
+        open_corpus(str(tiny_corpus)),
+        model,
+        tmp_path / "k1",
+        EncodeOptions(shard_size=12, components=True),
     )
     components = Components(tmp_path / "k1", [0.5])
     scale = components.scale(0.5, set())
@@ -269,7 +272,7 @@ def test_a_setting_that_leaves_nothing_scores_nothing(
     model = SpadeModel.from_pretrained(tiny_model_folder)
     model.weighting.head.get_parameter("3.bias").data.fill_(-100)
     corpus = open_corpus("c", write_corpus(tmp_path / "corpus", 10))
-    encode_corpus(corpus, model, tmp_path / "x", components=True)
+    encode_corpus(corpus, model, tmp_path / "x", EncodeOptions(components=True))
     arguments = ("--components", tmp_path / "x", *judged, "--alpha", 0, "--output", tmp_path / "o")
     result = run("sweep", *arguments)
     assert result.code == 0, result.err

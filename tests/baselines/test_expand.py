@@ -16,7 +16,8 @@ from tokenizers import processors
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, T5Config, T5ForConditionalGeneration
 
 from spade_pyserini import open_corpus
-from spade_pyserini.baselines.expand import QueryGenerator, Sampling, expand_corpus
+from spade_pyserini.baselines.expand import expand_corpus
+from spade_pyserini.baselines.query_generator import QueryGenerator, Sampling
 from spade_pyserini.corpora import expanded
 from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError
 from spade_pyserini.formats.files import read_sealed, sha256, sibling

@@ -14,8 +14,9 @@ from transformers import (
 )
 
 from spade_pyserini import Hit, Ranking, Topic, open_corpus, read_run, write_run
-from spade_pyserini.baselines.rerank import load_cross_encoder, rerank
+from spade_pyserini.baselines.rerank import rerank
 from spade_pyserini.errors import ArtifactError, NotFoundError, UsageError
+from spade_pyserini.models.cross_encoder import load_cross_encoder
 from spade_pyserini.models.minilm import minilm_folder
 from tests.commands import Commands
 

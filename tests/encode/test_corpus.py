@@ -21,14 +21,15 @@ from spade_pyserini import (
     open_corpus,
     read_vectors,
 )
-from spade_pyserini.encode.corpus import SHARD_SIZE
-from spade_pyserini.encode.ledger import Ledger
-from spade_pyserini.encode.part import WHOLE
-from spade_pyserini.encode.shard import BATCH_TOKENS, ShardEncoder, batches
+from spade_pyserini.encode import EncodeOptions
+from spade_pyserini.encode.batches import batches
+from spade_pyserini.encode.options import BATCH_TOKENS, SHARD_SIZE
 from spade_pyserini.errors import ArtifactError, InputError, OutputExistsError, SpadeError
 from spade_pyserini.formats.files import lock
 from spade_pyserini.formats.vectors import VectorManifest, shard_name, verify
 from spade_pyserini.models.wordpieces import PRETRAINED, WordPieces
+from spade_pyserini.sharding.ledger import Ledger
+from spade_pyserini.sharding.part import ALL_SHARDS
 from tests.commands import Commands
 from tests.conftest import write_corpus
 
@@ -87,10 +88,10 @@ def test_a_shard_that_no_manifest_knows_is_encoded_again(
 ) -> None:
     """A kill comes between the shard and the manifest, which is saved every now and then."""
     corpus, folder = open_corpus(str(tiny_corpus)), tmp_path / "x"
-    whole = encode_corpus(corpus, tiny_model, folder, shard_size=12)
+    whole = encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12))
     replace(whole, complete=False, shards=whole.shards[:1]).save(folder)
     (folder / "docs0001.jsonl.gz").write_bytes(b"cut")
-    assert encode_corpus(corpus, tiny_model, folder, shard_size=12) == whole
+    assert encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12)) == whole
     assert shards(folder) == shards(tiny_vectors)
 
 
@@ -106,7 +107,7 @@ def test_saving_the_manifest_takes_a_small_part_of_the_time(
 
     monkeypatch.setattr(time, "monotonic", lambda: now)
     monkeypatch.setattr(VectorManifest, "save", save)
-    with closing(Ledger(replace(manifest, shards=[]), tmp_path / "x", WHOLE)) as ledger:
+    with closing(Ledger(replace(manifest, shards=[]), tmp_path / "x", ALL_SHARDS)) as ledger:
         for number in range(100):
             ledger.add(replace(manifest.shards[0], file=shard_name(number)))
             now += 1.0
@@ -117,9 +118,9 @@ def test_the_same_call_again_does_nothing(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
 ) -> None:
     corpus, folder = open_corpus(str(tiny_corpus)), tmp_path / "x"
-    first = encode_corpus(corpus, tiny_model, folder, shard_size=12)
+    first = encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12))
     times = [path.stat().st_mtime_ns for path in sorted(folder.iterdir())]
-    assert encode_corpus(corpus, tiny_model, folder, shard_size=12) == first
+    assert encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12)) == first
     assert [path.stat().st_mtime_ns for path in sorted(folder.iterdir())] == times
 
 
@@ -127,11 +128,11 @@ def test_a_lost_shard_is_made_again_byte_for_byte(
     tiny_vectors: Path, tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
 ) -> None:
     corpus, folder = open_corpus(str(tiny_corpus)), tmp_path / "x"
-    encode_corpus(corpus, tiny_model, folder, shard_size=12)
+    encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12))
     assert shards(folder) == shards(tiny_vectors)
     (folder / "docs0001.jsonl.gz").unlink()
     (folder / "docs0002.jsonl.gz").write_bytes(b"cut")
-    encode_corpus(corpus, tiny_model, folder, shard_size=12)
+    encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12))
     assert shards(folder) == shards(tiny_vectors)
 
 
@@ -157,8 +158,12 @@ def test_kill_9_then_the_same_command_completes(
     }
     corpus_again = open_corpus(str(corpus))
     name = tiny_model_folder.name
-    encode_corpus(corpus_again, tiny_model, tmp_path / "killed", model_name=name, shard_size=10)
-    encode_corpus(corpus_again, tiny_model, tmp_path / "whole", model_name=name, shard_size=10)
+    encode_corpus(
+        corpus_again, tiny_model, tmp_path / "killed", EncodeOptions(model_name=name, shard_size=10)
+    )
+    encode_corpus(
+        corpus_again, tiny_model, tmp_path / "whole", EncodeOptions(model_name=name, shard_size=10)
+    )
     assert shards(tmp_path / "killed") == shards(tmp_path / "whole")
     for file, modified in kept.items():
         assert (tmp_path / "killed" / file).stat().st_mtime_ns == modified
@@ -211,7 +216,10 @@ def test_a_folder_of_somebody_elses_is_never_touched(
     (tmp_path / "x" / "precious.txt").write_text("keep")
     with pytest.raises(OutputExistsError, match=r"precious\.txt, which is not of our making"):
         encode_corpus(
-            open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x", overwrite=overwrite
+            open_corpus(str(tiny_corpus)),
+            tiny_model,
+            tmp_path / "x",
+            EncodeOptions(overwrite=overwrite),
         )
     assert (tmp_path / "x" / "precious.txt").exists()
 
@@ -223,7 +231,7 @@ def test_shards_without_a_manifest_need_overwrite(
     corpus = open_corpus(str(tiny_corpus))
     with pytest.raises(OutputExistsError, match="no manifest of ours"):
         encode_corpus(corpus, tiny_model, tmp_path / "x")
-    encode_corpus(corpus, tiny_model, tmp_path / "x", overwrite=True)
+    encode_corpus(corpus, tiny_model, tmp_path / "x", EncodeOptions(overwrite=True))
     assert verify(tmp_path / "x").documents == 30
 
 
@@ -231,12 +239,12 @@ def test_overwriting_what_is_unfinished_takes_the_documents_as_they_are_now(
     tiny_model: SpadeModel, tmp_path: Path
 ) -> None:
     corpus = open_corpus("c", write_corpus(tmp_path / "a", 30))
-    manifest = encode_corpus(corpus, tiny_model, tmp_path / "x", shard_size=10)
+    manifest = encode_corpus(corpus, tiny_model, tmp_path / "x", EncodeOptions(shard_size=10))
     replace(manifest, complete=False).save(tmp_path / "x")
     path = tmp_path / "a" / "corpus.jsonl"
     lines = path.read_text().replace('"d15"', '"changed"').splitlines()
     path.write_text("\n".join(lines[:20]))
-    encode_corpus(corpus, tiny_model, tmp_path / "x", shard_size=10, overwrite=True)
+    encode_corpus(corpus, tiny_model, tmp_path / "x", EncodeOptions(shard_size=10, overwrite=True))
     assert [vector.docid for vector in read_vectors(tmp_path / "x")][15] == "changed"
     assert verify(tmp_path / "x").documents == 20
 
@@ -248,7 +256,9 @@ def test_a_scale_is_not_inherited_from_another_corpus(tiny_backbone: Path, tmp_p
     second = open_corpus(str(tmp_path / "two.jsonl"))
     fresh = encode_corpus(second, model, tmp_path / "fresh").settings.scale
     encode_corpus(first, model, tmp_path / "x")
-    again = encode_corpus(second, model, tmp_path / "x", overwrite=True).settings.scale
+    again = encode_corpus(
+        second, model, tmp_path / "x", EncodeOptions(overwrite=True)
+    ).settings.scale
     assert again == fresh
 
 
@@ -339,11 +349,11 @@ def test_documents_that_are_gone_are_noticed_too(tiny_model: SpadeModel, tmp_pat
         open_corpus("c", write_corpus(tmp_path / "a", 20)),
         tiny_model,
         tmp_path / "x",
-        shard_size=10,
+        EncodeOptions(shard_size=10),
     )
     shorter = open_corpus("c", write_corpus(tmp_path / "b", 10))
     with pytest.raises(ArtifactError, match=r"docs0001.* made from other documents"):
-        encode_corpus(shorter, tiny_model, tmp_path / "x", shard_size=10)
+        encode_corpus(shorter, tiny_model, tmp_path / "x", EncodeOptions(shard_size=10))
     assert verify(tmp_path / "x").documents == 20
 
 
@@ -351,7 +361,7 @@ def test_a_repair_that_is_killed_forgets_no_later_shard(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus, folder = open_corpus(str(tiny_corpus)), tmp_path / "x"
-    whole = encode_corpus(corpus, tiny_model, folder, shard_size=5)
+    whole = encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=5))
     (folder / "docs0001.jsonl.gz").unlink()
     (folder / "docs0003.jsonl.gz").unlink()
 
@@ -367,7 +377,7 @@ def test_a_repair_that_is_killed_forgets_no_later_shard(
         ),
     )
     with pytest.raises(SystemExit):
-        encode_corpus(corpus, tiny_model, folder, shard_size=5)
+        encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=5))
     assert VectorManifest.load(folder).shards == whole.shards
 
 
@@ -379,7 +389,7 @@ def test_a_damaged_manifest_can_be_overwritten(
     (tmp_path / "x.manifest.json").write_text("{}")
     with pytest.raises(InputError):
         encode_corpus(corpus, tiny_model, tmp_path / "x")
-    assert encode_corpus(corpus, tiny_model, tmp_path / "x", overwrite=True) == whole
+    assert encode_corpus(corpus, tiny_model, tmp_path / "x", EncodeOptions(overwrite=True)) == whole
 
 
 def test_odd_documents_are_counted_and_kept(tiny_model: SpadeModel, tmp_path: Path) -> None:
@@ -442,10 +452,12 @@ def test_a_device_without_memory_is_told_with_the_cure(
     monkeypatch.setattr(tiny_model, "forward", full)
     corpus = open_corpus(str(tiny_corpus))
     with pytest.raises(SpadeError, match=r"of 512 WordPieces; .* smaller --batch-tokens and"):
-        encode_corpus(corpus, tiny_model, tmp_path / "x", batch_tokens=512)
+        encode_corpus(corpus, tiny_model, tmp_path / "x", EncodeOptions(batch_tokens=512))
     assert shards(tmp_path / "x") == {}
     monkeypatch.undo()
-    encode_corpus(corpus, tiny_model, tmp_path / "x", batch_tokens=64, overwrite=True)
+    encode_corpus(
+        corpus, tiny_model, tmp_path / "x", EncodeOptions(batch_tokens=64, overwrite=True)
+    )
     assert verify(tmp_path / "x").documents == 30
 
 

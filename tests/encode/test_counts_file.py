@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from spade_pyserini import SpadeModel, encode_corpus, open_corpus, read_vectors
+from spade_pyserini.encode import EncodeOptions, Part, merge_parts
 from spade_pyserini.encode.counts_file import counts_path, load_counts
-from spade_pyserini.encode.part import Part, merge_parts
 from spade_pyserini.errors import (
     ArtifactError,
     InputError,
@@ -52,7 +52,7 @@ def test_the_corpus_is_counted_and_weighs(
     asking: SpadeModel, tiny_corpus: Path, tmp_path: Path
 ) -> None:
     corpus, words = open_corpus(str(tiny_corpus)), asking.wordpieces
-    manifest = encode_corpus(corpus, asking, tmp_path / "x", shard_size=10)
+    manifest = encode_corpus(corpus, asking, tmp_path / "x", EncodeOptions(shard_size=10))
     counts = load_counts(counts_path(tmp_path / "x"), words)
     texts = [document.contents for document in corpus]
     wanted = count_terms(words, texts, len(asking.kept), asking.config.max_length)
@@ -71,12 +71,19 @@ def test_the_corpus_is_counted_and_weighs(
 def test_what_was_counted_is_gone_on_with(asking: SpadeModel, tmp_path: Path) -> None:
     """A corpus that grows keeps its first counts, or its shards would not fit together."""
     source = write_corpus(tmp_path / "corpus", 20)
-    first = encode_corpus(open_corpus(str(source)), asking, tmp_path / "x", shard_size=10)
+    first = encode_corpus(
+        open_corpus(str(source)), asking, tmp_path / "x", EncodeOptions(shard_size=10)
+    )
     write_corpus(tmp_path / "corpus", 30)
-    second = encode_corpus(open_corpus(str(source)), asking, tmp_path / "x", shard_size=10)
+    second = encode_corpus(
+        open_corpus(str(source)), asking, tmp_path / "x", EncodeOptions(shard_size=10)
+    )
     assert second.shards[:2] == first.shards and second.documents == 30
     again = encode_corpus(
-        open_corpus(str(source)), asking, tmp_path / "x", shard_size=10, overwrite=True
+        open_corpus(str(source)),
+        asking,
+        tmp_path / "x",
+        EncodeOptions(shard_size=10, overwrite=True),
     )
     assert again.settings.counts_sha256 != second.settings.counts_sha256
     assert json.loads(counts_path(tmp_path / "x").read_text())["documents"] == 30
@@ -86,11 +93,11 @@ def test_counts_that_are_gone_or_changed(
     asking: SpadeModel, tiny_corpus: Path, tmp_path: Path
 ) -> None:
     corpus, path = open_corpus(str(tiny_corpus)), counts_path(tmp_path / "x")
-    whole = encode_corpus(corpus, asking, tmp_path / "x", shard_size=10)
+    whole = encode_corpus(corpus, asking, tmp_path / "x", EncodeOptions(shard_size=10))
     path.unlink()
-    assert encode_corpus(corpus, asking, tmp_path / "x", shard_size=10) == whole
+    assert encode_corpus(corpus, asking, tmp_path / "x", EncodeOptions(shard_size=10)) == whole
     path.write_text(path.read_text().replace('"documents": 30', '"documents": 31'))
-    assert encode_corpus(corpus, asking, tmp_path / "x", shard_size=10) == whole
+    assert encode_corpus(corpus, asking, tmp_path / "x", EncodeOptions(shard_size=10)) == whole
     with pytest.raises(ArtifactError, match="edited or damaged"):
         path.write_text(path.read_text().replace('"documents": 30', '"documents": 31'))
         load_counts(path, asking.wordpieces)
@@ -100,21 +107,25 @@ def test_a_refused_run_leaves_the_counts_alone(
     asking: SpadeModel, tiny_model: SpadeModel, tiny_corpus: Path, tmp_path: Path
 ) -> None:
     corpus, other = open_corpus(str(tiny_corpus)), open_corpus("o", write_corpus(tmp_path / "o", 9))
-    encode_corpus(corpus, asking, tmp_path / "x", shard_size=10)
-    encode_corpus(other, asking, tmp_path / "o.spade", shard_size=10)
+    encode_corpus(corpus, asking, tmp_path / "x", EncodeOptions(shard_size=10))
+    encode_corpus(other, asking, tmp_path / "o.spade", EncodeOptions(shard_size=10))
     before = counts_path(tmp_path / "x").read_bytes()
     with pytest.raises(OutputExistsError, match="other settings"):
-        encode_corpus(other, asking, tmp_path / "x", shard_size=10)
+        encode_corpus(other, asking, tmp_path / "x", EncodeOptions(shard_size=10))
     counts = counts_path(tmp_path / "o.spade")
     with pytest.raises(OutputExistsError, match=r"other settings \(counts_sha256"):
-        encode_corpus(corpus, asking, tmp_path / "x", shard_size=10, counts=counts)
+        encode_corpus(corpus, asking, tmp_path / "x", EncodeOptions(shard_size=10, counts=counts))
     (tmp_path / "damaged.json").write_text("{}")
     with pytest.raises(InputError, match="of another version"):
-        encode_corpus(corpus, asking, tmp_path / "x", counts=tmp_path / "damaged.json")
+        encode_corpus(
+            corpus, asking, tmp_path / "x", EncodeOptions(counts=tmp_path / "damaged.json")
+        )
     with pytest.raises(UsageError, match="leave --counts out"):
-        encode_corpus(corpus, tiny_model, tmp_path / "y", counts=counts)
+        encode_corpus(corpus, tiny_model, tmp_path / "y", EncodeOptions(counts=counts))
     assert counts_path(tmp_path / "x").read_bytes() == before
-    added = encode_corpus(corpus, asking, tmp_path / "added", shard_size=10, counts=counts)
+    added = encode_corpus(
+        corpus, asking, tmp_path / "added", EncodeOptions(shard_size=10, counts=counts)
+    )
     assert counts_path(tmp_path / "added").read_bytes() == counts.read_bytes()
     assert added.settings.counts_sha256 is not None
 
@@ -123,12 +134,12 @@ def test_unfinished_counts_of_another_length_are_counted_again(
     asking: SpadeModel, tiny_corpus: Path, tmp_path: Path
 ) -> None:
     corpus, path = open_corpus(str(tiny_corpus)), counts_path(tmp_path / "x")
-    whole = encode_corpus(corpus, asking, tmp_path / "x", shard_size=10)
+    whole = encode_corpus(corpus, asking, tmp_path / "x", EncodeOptions(shard_size=10))
     replace(whole, complete=False).save(tmp_path / "x")
     shorter = copy.deepcopy(asking)
     shorter.reconfigure(max_length=4)
     length = json.loads(path.read_text())["length"]
-    encode_corpus(corpus, shorter, tmp_path / "x", shard_size=10, overwrite=True)
+    encode_corpus(corpus, shorter, tmp_path / "x", EncodeOptions(shard_size=10, overwrite=True))
     assert json.loads(path.read_text())["length"] < length
 
 
@@ -136,13 +147,13 @@ def test_machines_share_what_was_counted(
     asking: SpadeModel, tiny_corpus: Path, tmp_path: Path
 ) -> None:
     corpus = open_corpus(str(tiny_corpus))
-    encode_corpus(corpus, asking, tmp_path / "x", shard_size=10, part=Part(0, 2))
+    encode_corpus(corpus, asking, tmp_path / "x", EncodeOptions(shard_size=10, part=Part(0, 2)))
     path = counts_path(tmp_path / "x")
     before = path.stat().st_mtime_ns
-    encode_corpus(corpus, asking, tmp_path / "x", shard_size=10, part=Part(1, 2))
+    encode_corpus(corpus, asking, tmp_path / "x", EncodeOptions(shard_size=10, part=Part(1, 2)))
     assert path.stat().st_mtime_ns == before
     merge_parts(tmp_path / "x")
-    whole = encode_corpus(corpus, asking, tmp_path / "whole", shard_size=10)
+    whole = encode_corpus(corpus, asking, tmp_path / "whole", EncodeOptions(shard_size=10))
     assert verify(tmp_path / "x").shards == whole.shards
 
 
@@ -151,7 +162,9 @@ def test_parts_that_are_replaced_count_once_more(asking: SpadeModel, tmp_path: P
 
     def encode(number: int, **changes: object) -> VectorManifest:
         part, corpus = Part(number, 2), open_corpus("c", source)
-        return encode_corpus(corpus, asking, tmp_path / "x", part=part, shard_size=10, **changes)  # type: ignore[arg-type]
+        return encode_corpus(
+            corpus, asking, tmp_path / "x", EncodeOptions(part=part, shard_size=10, **changes)
+        )  # type: ignore[arg-type]
 
     for number in (0, 1):
         encode(number)
@@ -172,14 +185,16 @@ def test_too_many_bad_documents_are_listed_when_they_are_counted(
     path = write_corpus(tmp_path / "c", 30) / "corpus.jsonl"
     path.write_text("not JSON\nnor this\n" + path.read_text())
     with pytest.raises(SpadeError, match="more than --max-errors 1"):
-        encode_corpus(open_corpus("c", path), asking, tmp_path / "x", max_errors=1)
+        encode_corpus(open_corpus("c", path), asking, tmp_path / "x", EncodeOptions(max_errors=1))
     assert len((tmp_path / "x.errors.txt").read_text().splitlines()) == 2
 
 
 def test_counting_tells_json_lines(
     asking: SpadeModel, tiny_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    encode_corpus(open_corpus(str(tiny_corpus)), asking, tmp_path / "x", progress="json")
+    encode_corpus(
+        open_corpus(str(tiny_corpus)), asking, tmp_path / "x", EncodeOptions(progress="json")
+    )
     told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [(line["task"], line["documents"]) for line in told] == [
         ("counting terms", 30),

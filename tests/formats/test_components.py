@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from spade_pyserini import SpadeModel, encode_corpus, open_corpus
+from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.formats.components import components_path, read_components
 from tests.commands import Commands
@@ -34,7 +35,7 @@ def whole(
     """Three shards with their components. For all tests: change nothing."""
     folder = tmp_path_factory.mktemp("encode") / "whole"
     corpus = open_corpus(str(tiny_corpus))
-    encode_corpus(corpus, tiny_model, folder, shard_size=12, components=True)
+    encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12, components=True))
     return folder
 
 
@@ -46,7 +47,7 @@ def test_every_weight_comes_back_as_it_was(
         model.query_weights.uniform_(0.1, 3, generator=torch.Generator().manual_seed(1))
     corpus = open_corpus(str(tiny_corpus))
     # A batch for each document, as it is here: another batch may round otherwise.
-    encode_corpus(corpus, model, tmp_path / "x", batch_tokens=1, components=True)
+    encode_corpus(corpus, model, tmp_path / "x", EncodeOptions(batch_tokens=1, components=True))
     places = {term: place for place, term in enumerate(model.wordpieces.terms)}
     for document, found in zip(corpus, read_components(tmp_path / "x"), strict=True):
         assert found.docid == document.docid
@@ -119,9 +120,7 @@ def test_kill_9_then_the_same_command_completes(
             open_corpus(str(corpus)),
             tiny_model,
             tmp_path / name,
-            model_name=tiny_model_folder.name,
-            shard_size=10,
-            components=True,
+            EncodeOptions(model_name=tiny_model_folder.name, shard_size=10, components=True),
         )
     places = [components_path(tmp_path / name) for name in ("killed", "whole")]
     assert files(places[0]) == files(places[1])
@@ -146,7 +145,10 @@ def test_a_corpus_that_became_shorter(tiny_model: SpadeModel, tmp_path: Path) ->
     for count in (30, 20):
         corpus = open_corpus("c", write_corpus(tmp_path / str(count), count))
         manifest = encode_corpus(
-            corpus, tiny_model, tmp_path / "x", shard_size=10, components=True, overwrite=True
+            corpus,
+            tiny_model,
+            tmp_path / "x",
+            EncodeOptions(shard_size=10, components=True, overwrite=True),
         )
         replace(manifest, complete=False).save(tmp_path / "x")
     assert manifest.documents == 20
@@ -158,7 +160,9 @@ def test_a_corpus_that_became_shorter(tiny_model: SpadeModel, tmp_path: Path) ->
 
 
 def test_damage_is_noticed(tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path) -> None:
-    encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x", components=True)
+    encode_corpus(
+        open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x", EncodeOptions(components=True)
+    )
     path = components_path(tmp_path / "x") / "docs0000.jsonl.gz"
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(ArtifactError, match="missing, changed, or of other vectors"):

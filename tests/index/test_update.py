@@ -258,12 +258,8 @@ def test_vectors_made_in_another_way_are_refused(
 ) -> None:
     index = copy_artifact(tiny_index, tmp_path / "index")
     source = write_corpus(tmp_path / "corpus", 3)
-    k = tiny_model.config.k
-    try:
-        tiny_model.reconfigure(k=k + 1)
-        encode_corpus(open_corpus(str(source)), tiny_model, tmp_path / "vectors")
-    finally:
-        tiny_model.reconfigure(k=k)
+    other = tiny_model.with_settings(k=tiny_model.config.k + 1)
+    encode_corpus(open_corpus(str(source)), other, tmp_path / "vectors")
     with pytest.raises(ArtifactError, match="encoded in another way"):
         add_documents(tmp_path / "vectors", index)
     assert verify_index(index).documents == 30
@@ -480,5 +476,5 @@ def test_an_empty_folder_has_no_vectors(tmp_path: Path) -> None:
 
 
 def test_a_tokenizer_that_is_not_there(tiny_index: Path) -> None:
-    with pytest.raises(NotFoundError, match="no tokenizer is called 'no-such/tokenizer'"):
+    with pytest.raises(NotFoundError, match="there is no tokenizer 'no-such/tokenizer'"):
         ImpactSearcher(tiny_index, "no-such/tokenizer")

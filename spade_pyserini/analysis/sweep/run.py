@@ -19,17 +19,17 @@ from spade_pyserini.analysis.sweep.results import Results, Row
 from spade_pyserini.analysis.sweep.setting import Components
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.qrels import Qrels
-from spade_pyserini.encode import encode_corpus
-from spade_pyserini.encode.shard import input_digest
+from spade_pyserini.encode import EncodeOptions, encode_corpus
 from spade_pyserini.errors import ArtifactError, NoCommonTopicError, UsageError
 from spade_pyserini.evaluate import DEFAULT_MEASURES, evaluate_run
 from spade_pyserini.evaluate.measures import at_level, measure_name
 from spade_pyserini.formats.files import folder_bytes, lock, remove
 from spade_pyserini.formats.vectors import VectorManifest, verify
 from spade_pyserini.index import build_impact_index
-from spade_pyserini.models import SpadeModel
+from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.records import Ranking, Topic
 from spade_pyserini.search import ImpactSearcher, write_run
+from spade_pyserini.sharding.reader import input_digest
 
 logger = logging.getLogger(__name__)
 ALPHAS = tuple(step / 10 for step in range(11))  # the paper's grid
@@ -50,14 +50,14 @@ def sweep(
     measures: Sequence[Measure] = DEFAULT_MEASURES,
     level: int = 1,
     corpus: Corpus | None = None,
-    model: SpadeModel | None = None,
+    model: SpadeEncoder | None = None,
     overwrite: bool = False,
 ) -> Results:
     """Run all settings that ``output/sweep.csv`` lacks, and draw the figures of all it has.
 
     Each leaves its run beside the table, for `breakdown`, `compare` and significance tests.
     ``source`` is a folder of vectors that were encoded with their components. A k that is not
-    theirs needs the ``corpus`` and the ``model``, whose k it changes, to encode again. ``level`` is
+    theirs needs the ``corpus`` and the ``model`` to encode again. ``level`` is
     the lowest grade that binary measures take for relevant.
     """
     source, output = Path(source), Path(output)
@@ -147,14 +147,13 @@ def _search(index: Path, topics: list[Topic], warm_up: int) -> tuple[list[Rankin
 
 
 def _check_origin(
-    manifest: VectorManifest, corpus: Corpus | None, model: SpadeModel | None
+    manifest: VectorManifest, corpus: Corpus | None, model: SpadeEncoder | None
 ) -> None:
     """Another k is comparable only for the same documents and the same model."""
     settings = manifest.settings
     if corpus is None or model is None:
         raise UsageError(f"the components have k {settings.k}; another needs a corpus and a model")
-    _reconfigure(model, manifest, settings.k)
-    if model.fingerprint != settings.model_fingerprint:
+    if _configured(model, manifest, settings.k).fingerprint != settings.model_fingerprint:
         raise ArtifactError("the components were made by another model; give theirs as --model")
     documents = iter(corpus)
     digests = []
@@ -164,9 +163,10 @@ def _check_origin(
         raise ArtifactError("the components are of other documents; give theirs as --corpus")
 
 
-def _reconfigure(model: SpadeModel, manifest: VectorManifest, k: int) -> None:
+def _configured(model: SpadeEncoder, manifest: VectorManifest, k: int) -> SpadeEncoder:
+    """Return the encoder with the settings of the vectors, but this ``k``."""
     settings = manifest.settings
-    model.reconfigure(alpha=settings.alpha, max_length=settings.max_length, k=k)
+    return model.with_settings(alpha=settings.alpha, max_length=settings.max_length, k=k)
 
 
 def _encode(
@@ -174,20 +174,17 @@ def _encode(
     k: int,
     manifest: VectorManifest,
     corpus: Corpus | None,
-    model: SpadeModel | None,
+    model: SpadeEncoder | None,
 ) -> None:
     assert corpus is not None and model is not None
-    _reconfigure(model, manifest, k)
     settings = manifest.settings
-    encode_corpus(
-        corpus,
-        model,
-        folder,
+    options = EncodeOptions(
         model_name=settings.model,
         shard_size=settings.shard_size,
         batch_tokens=settings.batch_tokens,
         components=True,
     )
+    encode_corpus(corpus, _configured(model, manifest, k), folder, options)
 
 
 def _origin(

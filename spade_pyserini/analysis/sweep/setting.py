@@ -11,11 +11,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from spade_pyserini.encode.shard import clipped, finish_shard
+from spade_pyserini.encode.task import clipped, write_vectors
 from spade_pyserini.formats.components import ComponentVector, read_components
 from spade_pyserini.formats.vectors import VectorManifest, tokenizer_path
+from spade_pyserini.models.aggregation import mix
 from spade_pyserini.models.quantize import calibrate, quantize
-from spade_pyserini.models.tensors import mix
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import ImpactVector
@@ -71,7 +71,7 @@ class Components:
                 impacts = zip(terms, quantize(weights, scale, bits).tolist(), strict=True)
                 kept = {term: impact for term, impact in impacts if impact}
                 vectors.append(ImpactVector(vector.docid, kept))
-            shards.append(finish_shard(folder, number, vectors, cut_off, known.input_sha256))
+            shards.append(write_vectors(folder, number, vectors, cut_off, known.input_sha256))
         self.wordpieces.save(tokenizer_path(folder))
         manifest = VectorManifest(settings, self.manifest.trained, complete=True, shards=shards)
         manifest.save(folder)

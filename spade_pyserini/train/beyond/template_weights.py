@@ -20,10 +20,13 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from spade_pyserini.encode.shard import BATCH_TOKENS, batches
+from spade_pyserini.encode.batches import batches
+from spade_pyserini.encode.options import BATCH_TOKENS
 from spade_pyserini.errors import UsageError
 from spade_pyserini.models import SpadeModel
-from spade_pyserini.models.tensors import mix, pad_batch
+from spade_pyserini.models.aggregation import mix
+from spade_pyserini.models.extensions import corpus_weights
+from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import count_terms
 from spade_pyserini.train import losses
 from spade_pyserini.train.beyond.losses import kl_loss
@@ -31,7 +34,6 @@ from spade_pyserini.train.beyond.query_templates import TEMPLATES, apply_templat
 from spade_pyserini.train.data import TrainingData, load_training_data
 from spade_pyserini.train.dev_set import DevSet
 from spade_pyserini.train.log import RunLog
-from spade_pyserini.train.models_shim import corpus_weights
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import write_card
 from spade_pyserini.train.run import Run, start_accelerator

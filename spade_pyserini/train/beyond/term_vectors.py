@@ -30,7 +30,7 @@ from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.bi_encoder import load_bi_encoder
-from spade_pyserini.models.expansion import MaskedLMHead
+from spade_pyserini.models.masked_lm_head import MaskedLMHead
 from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import count_terms, counted_idf
 from spade_pyserini.train.initial_model import start_model

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.extensions import corpus_weights, with_corpus_idf
 from spade_pyserini.models.term_counts import (
     TermCounts,
     counted_idf,
@@ -19,7 +20,6 @@ from spade_pyserini.models.term_counts import (
 from spade_pyserini.train import losses
 from spade_pyserini.train.data import TrainingData
 from spade_pyserini.train.extension import Extension
-from spade_pyserini.train.models_shim import corpus_weights, with_corpus_idf
 from spade_pyserini.train.optimizers import adamw
 from spade_pyserini.train.settings import TermWeightSettings
 

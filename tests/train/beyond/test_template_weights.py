@@ -11,6 +11,7 @@ import torch
 
 from spade_pyserini import SpadeModel
 from spade_pyserini.errors import UsageError
+from spade_pyserini.models.extensions import with_forms
 from spade_pyserini.train import (
     Recipe,
     fit_template_weights,
@@ -49,8 +50,7 @@ def test_forms_of_one_word_share_a_weight(tiny_model: SpadeModel) -> None:
     term_ids = model.wordpieces.term_ids
     forms = torch.zeros(len(model.kept), dtype=torch.int32)
     forms[[term_ids["a"], term_ids["cat"]]] = 1
-    model.use_forms(0.5, forms)
-    words = TemplateFactors(model)
+    words = TemplateFactors(with_forms(model, 0.5, forms))
     with torch.no_grad():
         words.logarithms.copy_(torch.arange(1.0, len(words.logarithms) + 1))
     factors = words()

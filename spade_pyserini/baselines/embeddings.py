@@ -1,0 +1,95 @@
+"""Embeddings on disk: the layout of `spade_pyserini.baselines.dense`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spade_pyserini.errors import ArtifactError, SpadeError
+from spade_pyserini.formats.files import (
+    read_json_file,
+    read_sealed,
+    sha256,
+    sibling,
+    write_sealed,
+)
+from spade_pyserini.sharding.part import MANIFEST
+from spade_pyserini.sharding.plain import PlainFiles, PlainManifest, PlainShard
+from spade_pyserini.sharding.protocols import ShardRecord
+
+FORMAT = "spade_pyserini.dense/2"
+DOCIDS_FORMAT = "spade_pyserini.dense/1"  # the format of old manifests, too
+
+
+@dataclass(frozen=True)
+class DenseSettings:
+    """Everything, apart from the documents, that determines the embeddings."""
+
+    corpus: str
+    model: str
+    model_fingerprint: str
+    max_length: int | None
+    dimension: int | None
+    shard_size: int
+
+
+class DenseFiles(PlainFiles):
+    """Shards ``docs0000.npy``, each with the docids of its rows in ``docs0000.json``."""
+
+    def __init__(self) -> None:
+        super().__init__(FORMAT, ".npy", DenseSettings)
+
+    def is_shard_name(self, name: str) -> bool:
+        """Whether ``name`` is that of rows, of docids, or of a temporary file of either."""
+        return re.fullmatch(r"docs\d{4,}\.(npy|json)|\.docs\d{4,}\.\w+\.tmp", name) is not None
+
+    def load(self, folder: Path, name: str = MANIFEST) -> PlainManifest:
+        """Read the manifest next to ``folder``, also one of version 1."""
+        path = sibling(folder, name)
+        if not path.is_file():
+            message = f"{folder} has no manifest ({path.name}): it was not made by spade dense"
+            raise ArtifactError(message)
+        if read_json_file(path).get("format") == DOCIDS_FORMAT:
+            return self._load_version_1(folder, path)
+        return super().load(folder, name)
+
+    def _load_version_1(self, folder: Path, path: Path) -> PlainManifest:
+        """Version 1 has the number of shards, 0 if unfinished; records are in the docids files."""
+        values = read_sealed(path, DOCIDS_FORMAT)
+        number, shards = values["shards"], []
+        for rows in sorted(folder.glob("docs*.npy")):
+            if record := read_docids(rows):
+                digests = record["sha256"], record["input_sha256"]
+                shards.append(PlainShard(rows.name, len(record["docids"]), *digests))
+        complete = 0 < number == len(shards)
+        return PlainManifest(FORMAT, DenseSettings(**values["settings"]), complete, shards)
+
+    def is_intact(self, folder: Path, shard: ShardRecord) -> bool:
+        """Whether the rows are as they were written, and the docids belong to them."""
+        record = read_docids(folder / shard.file)
+        return bool(record and record["sha256"] == shard.sha256) and super().is_intact(
+            folder, shard
+        )
+
+    def remove(self, folder: Path, names: Iterable[str] | None) -> None:
+        """Remove shards with their docids; all of them if ``names`` is None."""
+        if names is not None:
+            names = [file for name in names for file in (name, f"{Path(name).stem}.json")]
+        super().remove(folder, names)
+
+
+def write_docids(rows: Path, docids: list[str], input_sha256: str) -> None:
+    """Write the docids of a shard, with the digest of its rows."""
+    values = {"docids": docids, "input_sha256": input_sha256, "sha256": sha256(rows)}
+    write_sealed(rows.with_suffix(".json"), {"format": DOCIDS_FORMAT, **values})
+
+
+def read_docids(rows: Path) -> dict[str, Any] | None:
+    """The docids of a shard and its digests; None if they are missing or damaged."""
+    try:
+        return read_sealed(rows.with_suffix(".json"), DOCIDS_FORMAT)
+    except (SpadeError, OSError):
+        return None

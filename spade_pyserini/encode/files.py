@@ -1,0 +1,66 @@
+"""The files of an encoding, for the sharded job: see `spade_pyserini.formats.vectors`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from spade_pyserini.formats.components import components_intact, record, remove_components
+from spade_pyserini.formats.files import remove, sha256
+from spade_pyserini.formats.vectors import (
+    Shard,
+    VectorManifest,
+    VectorSettings,
+    is_shard_name,
+    tokenizer_path,
+)
+from spade_pyserini.models.wordpieces import WordPieces
+
+
+@dataclass(frozen=True)
+class VectorFiles:
+    """A folder of impact vectors. With ``components``, each shard needs its components, too."""
+
+    wordpieces: WordPieces
+    trained: bool
+    components: bool = False
+
+    def is_shard_name(self, name: str) -> bool:
+        """Whether ``name`` is the name of a shard of vectors."""
+        return is_shard_name(name)
+
+    def load(self, folder: Path, name: str) -> VectorManifest:
+        """Read the manifest with this suffix."""
+        return VectorManifest.load(folder, name)
+
+    def new_manifest(self, settings: VectorSettings) -> VectorManifest:
+        """An incomplete manifest without shards."""
+        return VectorManifest(settings, self.trained)
+
+    def write_common(self, folder: Path) -> None:
+        """Write the tokenizer."""
+        self.wordpieces.save(tokenizer_path(folder))
+
+    def is_intact(self, folder: Path, shard: Shard) -> bool:
+        """Whether the vectors, and their components if needed, are as they were written."""
+        path = folder / shard.file
+        if not path.is_file() or sha256(path) != shard.sha256:
+            return False
+        return not self.components or components_intact(folder, shard)
+
+    def record_companion(self, folder: Path, shard: Shard, sha256: str) -> None:
+        """Add the components of a shard to their manifest."""
+        record(folder, shard, sha256)
+
+    def remove(self, folder: Path, names: Iterable[str] | None) -> None:
+        """Remove shards and their components; all of them if ``names`` is None."""
+        if names is None:
+            present = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+            shards = [name for name in present if is_shard_name(name)]
+            remove_components(folder)
+        else:
+            shards = list(names)
+            remove_components(folder, shards)
+        for name in shards:
+            remove(folder / name)

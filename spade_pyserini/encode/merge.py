@@ -1,0 +1,94 @@
+"""Join the parts of an encoding, see `spade_pyserini.sharding.part`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from spade_pyserini.errors import ArtifactError, OutputExistsError
+from spade_pyserini.formats.files import location, lock, read_lines, remove, sibling, write_lines
+from spade_pyserini.formats.vectors import MANIFEST, VectorManifest, manifest_path, verify
+from spade_pyserini.sharding.part import ALL_SHARDS, Part, agreed_size, check_shards, parts_of
+
+
+def merge_parts(output: str | Path) -> VectorManifest:
+    """Check all files of all parts, then replace the manifests of the parts by a single one.
+
+    Returns the manifest. A merge that was interrupted is completed.
+    """
+    folder = location(output)
+    with lock(folder):
+        parts = {part: VectorManifest.load(folder, part.manifest) for part in parts_of(folder)}
+        if manifest_path(folder).exists():
+            manifest = VectorManifest.load(folder)
+            _refuse_other_parts(folder, parts, manifest)
+            verify(folder, manifest)
+        elif parts:
+            manifest = _joined(folder, parts)
+            _merge_errors(folder, list(parts))
+            manifest.save(folder)
+        else:
+            message = f"{folder} has no parts to merge; encode them with shard_id=I and shard_num=N"
+            raise ArtifactError(f"{message} first")
+        for part in parts:
+            remove(part.errors_path(folder))
+            remove(sibling(folder, part.manifest))
+    return manifest
+
+
+def _refuse_other_parts(
+    folder: Path, parts: dict[Part, VectorManifest], complete: VectorManifest
+) -> None:
+    """Raise an error if the parts next to a complete encoding do not belong to it.
+
+    Parts of the same encoding are left by a merge that was killed.
+    """
+    known = {shard.file: shard for shard in complete.shards}
+    for manifest in parts.values():
+        same = all(known.get(shard.file) == shard for shard in manifest.shards)
+        if manifest.settings != complete.settings or not same:
+            raise OutputExistsError(
+                f"{folder} is complete, and the parts next to it belong to another encoding; to "
+                f"keep the complete one, remove the files {folder.name}.part-*"
+            )
+
+
+def _joined(folder: Path, parts: dict[Part, VectorManifest]) -> VectorManifest:
+    """The manifest of all parts together, checked."""
+    first = next(iter(parts.values()))
+    _check_parts(folder, parts, first)
+    shards = [shard for manifest in parts.values() for shard in manifest.shards]
+    shards.sort(key=lambda shard: shard.number)
+    joined = replace(first, shards=shards, complete=True, corpus_documents=None)
+    size = agreed_size(folder, (manifest.corpus_documents for manifest in parts.values()))
+    check_shards(folder, ALL_SHARDS, joined, joined.documents if size is None else size)
+    return verify(folder, joined)
+
+
+def _check_parts(folder: Path, parts: dict[Part, VectorManifest], first: VectorManifest) -> None:
+    """Check that no part is missing or unfinished, and that all have the same settings."""
+    numbers = {part.shard_num for part in parts}
+    if len(numbers) > 1:
+        shown = " and ".join(map(str, sorted(numbers)))
+        raise ArtifactError(
+            f"{folder} has parts of encodings in {shown} parts; remove the manifests of one of "
+            f"them, for example {folder.name}.part-*-of-{max(numbers)}.{MANIFEST}"
+        )
+    (number,) = numbers
+    if missing := sorted(set(range(number)) - {part.shard_id for part in parts}):
+        raise ArtifactError(f"{folder}: shard_id={missing[0]} of {number} is missing; encode it")
+    for part, manifest in parts.items():
+        if not manifest.complete:
+            message = f"{folder}: shard_id={part.shard_id} of {number} is not finished"
+            raise ArtifactError(f"{message}; run its encode command again")
+        if manifest.settings != first.settings:
+            message = f"{folder}: shard_id={part.shard_id} was encoded with other settings"
+            raise ArtifactError(f"{message} than the others; encode it again with overwrite=True")
+
+
+def _merge_errors(folder: Path, parts: list[Part]) -> None:
+    """Join the lists of bad documents; several parts list the same ones."""
+    paths = [path for part in parts if (path := part.errors_path(folder)).exists()]
+    errors = sorted({line for path in paths for _, line in read_lines(path)})
+    if errors:
+        write_lines(ALL_SHARDS.errors_path(folder), errors)

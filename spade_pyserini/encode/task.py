@@ -1,0 +1,154 @@
+"""Encode the documents of a shard: the task of an encoding's workers.
+
+prepare     documents to WordPieces             in the tokenizer's own threads
+compute     WordPieces to sparse vectors        the model, on its device
+write       vectors to a compressed file
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import torch
+from torch import Tensor
+
+from spade_pyserini.encode.batches import batches
+from spade_pyserini.errors import SpadeError
+from spade_pyserini.formats.components import ComponentVector, write_components
+from spade_pyserini.formats.vectors import Shard, VectorSettings, shard_name, write_shard
+from spade_pyserini.models.encoder import SpadeEncoder
+from spade_pyserini.models.quantize import largest_impact, quantize
+from spade_pyserini.models.tensors import SparseVector, sparse
+from spade_pyserini.records import Document, ImpactVector
+from spade_pyserini.sharding.protocols import Advance, Written
+
+T = TypeVar("T")
+EMPTY = SparseVector(Tensor(), Tensor())
+
+
+class Prepared(NamedTuple):
+    """The documents of a shard as WordPiece ids."""
+
+    number: int
+    docids: list[str]
+    ids: list[list[int]]
+    input_sha256: str
+
+
+class Encoded(NamedTuple):
+    """The vectors of a shard, in the order of its documents.
+
+    weighting, expansion: the vectors of both encoders; unused unless components are written.
+    clipped: number of weights above the largest impact.
+    """
+
+    prepared: Prepared
+    impacts: list[SparseVector]
+    weighting: list[SparseVector]
+    expansion: list[SparseVector]
+    clipped: int
+
+
+@dataclass(frozen=True)
+class VectorTask:
+    """Encodes shards. With ``components``, the vectors of both encoders are written, too."""
+
+    encoder: SpadeEncoder
+    settings: VectorSettings
+    components: bool = False
+
+    @property
+    def device(self) -> str:
+        """The torch device of the encoder."""
+        return str(self.encoder.device)
+
+    def on_device(self, device: str) -> VectorTask:
+        """This task with its encoder on ``device``; the original stays on its own device."""
+        return replace(self, encoder=self.encoder.to(device))
+
+    def check_device(self) -> None:
+        """Raise `UsageError` if the device does not support the precision."""
+        self.encoder.check_precision()
+
+    def prepare(self, number: int, documents: list[Document], input_sha256: str) -> Prepared:
+        """Split documents into WordPieces."""
+        texts = [document.contents for document in documents]
+        ids = self.encoder.wordpieces.document_ids(texts, self.settings.max_length)
+        return Prepared(number, [document.docid for document in documents], ids, input_sha256)
+
+    def compute(self, prepared: Prepared, advance: Advance) -> Encoded:
+        """Encode documents; calls ``advance`` with the documents and terms of each batch."""
+        try:
+            with self.encoder.fixed():
+                return self._encode(prepared, advance)
+        except RuntimeError as error:
+            if not _is_out_of_memory(error):
+                raise
+            tokens = self.settings.batch_tokens
+            raise SpadeError(
+                f"the device has not enough memory for a batch of {tokens} WordPieces; start again "
+                f"with a smaller batch_tokens={tokens // 2} and overwrite=True"
+            ) from None
+
+    def _encode(self, prepared: Prepared, advance: Advance) -> Encoded:
+        settings, encoder = self.settings, self.encoder
+        impacts, weighting, expansion = ([EMPTY] * len(prepared.ids) for _ in range(3))
+        total_clipped = 0
+        for batch, indexes in batches(prepared.ids, settings.batch_tokens):
+            if self.components:
+                own, added = encoder.components(batch)
+                weights = encoder.aggregate(own, added)
+                _assign(weighting, indexes, sparse(own))
+                _assign(expansion, indexes, sparse(added))
+            else:
+                weights = encoder.weigh(batch)
+            total_clipped += clipped(weights, settings.scale, settings.bits)
+            vectors = sparse(quantize(weights, settings.scale, settings.bits))
+            _assign(impacts, indexes, vectors)
+            advance(len(batch), sum(len(vector.terms) for vector in vectors))
+        return Encoded(prepared, impacts, weighting, expansion, total_clipped)
+
+    def write(self, folder: Path, computed: Encoded) -> Written:
+        """Write the components, if any, then the shard."""
+        number, docids, _, digest = computed.prepared
+        named = self.encoder.named
+        checksum = None
+        if self.components:
+            pairs = (map(named, vectors) for vectors in (computed.weighting, computed.expansion))
+            checksum = write_components(folder, number, map(ComponentVector, docids, *pairs))
+        vectors = list(map(ImpactVector, docids, map(named, computed.impacts)))
+        return Written(write_vectors(folder, number, vectors, computed.clipped, digest), checksum)
+
+
+def _is_out_of_memory(error: RuntimeError) -> bool:
+    """GPUs raise a class of their own; the CPU's allocator only says so in the message."""
+    return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)
+
+
+def _assign(vectors: list[T], indexes: Iterable[int], values: Iterable[T]) -> None:
+    for index, value in zip(indexes, values, strict=True):
+        vectors[index] = value
+
+
+def write_vectors(
+    folder: Path, number: int, vectors: list[ImpactVector], clipped: int, input_sha256: str
+) -> Shard:
+    """Write the vectors of a shard; return its record for the manifest."""
+    return Shard(
+        file=shard_name(number),
+        documents=len(vectors),
+        empty=[vector.docid for vector in vectors if not vector.impacts],
+        terms=sum(len(vector.impacts) for vector in vectors),
+        impacts=sum(sum(vector.impacts.values()) for vector in vectors),
+        clipped=clipped,
+        sha256=write_shard(folder, number, vectors),
+        input_sha256=input_sha256,
+    )
+
+
+def clipped(weights: Tensor, scale: float, bits: int) -> int:
+    """Number of weights that are too large for the largest impact."""
+    return int((weights * scale > largest_impact(bits) + 0.5).sum())

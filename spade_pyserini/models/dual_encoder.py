@@ -1,0 +1,165 @@
+"""The dual document encoder of SpaDE: two vectors per document and their sum (Eq. 2-10).
+
+The equations of the paper, in order:
+
+    Eq. 1        relevance of a document     `train.losses.scores`
+    Eq. 2, 3     embeddings, hidden states   `DualEncoder.forward`, here
+    Eq. 4-6      term weighting              `weighting.TermWeightingEncoder`
+    Eq. 7-9      term expansion              `expansion.TermExpansionEncoder`
+    Eq. 10       aggregation                 `aggregation.mix`
+    Eq. 11, 12   losses                      `train.losses`
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from dataclasses import replace
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from spade_pyserini.formats.files import chosen
+from spade_pyserini.models.aggregation import mix
+from spade_pyserini.models.config import SpadeConfig
+from spade_pyserini.models.expansion import TermExpansionEncoder
+from spade_pyserini.models.fingerprint import weights_fingerprint
+from spade_pyserini.models.inflections import add_forms
+from spade_pyserini.models.shared_layers import SharedLayers
+from spade_pyserini.models.weighting import TermWeightingEncoder
+from spade_pyserini.models.wordpieces import WordPieces
+
+
+class DualEncoder(nn.Module):
+    """The term weighting encoder and the term expansion encoder, as one module.
+
+    These tensors are saved with the weights, under the same names:
+
+    kept [|V|]: True for the terms that document vectors may contain. False for special tokens, for
+        unused vocabulary entries and for the terms that corpus-level pruning removed.
+    query_weights [|V|]: the weight of each term in a query, 1 unless trained. Queries stay boolean
+        at search time, because `SpadeEncoder` multiplies document vectors by these weights.
+    document_frequency [|V|], or None without ``config.corpus_idf``: the fraction of the training
+        documents that contain the term, see `corpus_idf`.
+    forms [|V|], or None without ``config.forms``: the number of the word that the term is an
+        inflected form of, see `inflections`.
+
+    ``shared_layers`` is set by `merge_adapters` where both transformers have the same first layers.
+    """
+
+    kept: Tensor
+    document_frequency: Tensor | None
+    forms: Tensor | None
+
+    def __init__(
+        self,
+        config: SpadeConfig,
+        weighting: TermWeightingEncoder,
+        expansion: TermExpansionEncoder,
+        wordpieces: WordPieces,
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.weighting = weighting
+        self.expansion = expansion
+        self.wordpieces = wordpieces
+        self.shared_layers: SharedLayers | None = None
+        size = expansion.backbone.config.vocab_size
+        kept = torch.ones(size, dtype=torch.bool)
+        kept[wordpieces.vocabulary_size :] = False  # rows that only pad the embedding matrix
+        kept[sorted(wordpieces.special_ids | wordpieces.unused_ids)] = False
+        self.register_buffer("kept", kept)
+        self.query_weights = nn.Parameter(torch.ones(size), requires_grad=False)
+        frequency = torch.zeros(size) if config.corpus_idf else None
+        self.register_buffer("document_frequency", frequency)
+        forms = torch.zeros(size, dtype=torch.int32) if config.forms else None
+        self.register_buffer("forms", forms)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Encode documents.
+
+        input_ids and attention_mask [batch, length]. Returns the weighting vectors and the
+        expansion vectors, [batch, |V|] each.
+        """
+        # Eq. 2: the token and position embeddings of the document. Eq. 3: their hidden states.
+        hidden_w, hidden_e = self._hidden_states(input_ids, attention_mask)
+        weighting = self.weighting_vectors(input_ids, attention_mask, hidden_w)  # Eq. 4-6
+        expansion = self.expansion_vectors(input_ids, attention_mask, hidden_e)  # Eq. 7-9
+        return weighting, expansion
+
+    def weighting_vectors(
+        self, input_ids: Tensor, attention_mask: Tensor, hidden: Tensor | None = None
+    ) -> Tensor:
+        """Compute the vectors of the weighting encoder alone (Eq. 4-6), [batch, |V|].
+
+        ``hidden`` [batch, length, m] are the hidden states of its transformer, if known already.
+        """
+        if hidden is None:
+            hidden = _last_hidden_state(self.weighting.backbone, input_ids, attention_mask)
+        is_term = attention_mask.bool() & self.kept[input_ids]
+        vectors: Tensor = self.weighting(hidden, input_ids, is_term, self.config.pooling)
+        if self.forms is not None:
+            vectors = add_forms(vectors, self.forms, self.config.forms) * self.kept
+        return vectors
+
+    def expansion_vectors(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        hidden: Tensor | None = None,
+        top_k: bool = True,
+    ) -> Tensor:
+        """Compute the vectors of the expansion encoder alone (Eq. 7-9), [batch, |V|].
+
+        ``hidden`` [batch, length, m] are the hidden states of its transformer, if known already.
+        Without ``top_k``, Eq. 8 is left out and each token keeps all terms: the warm-up stage of
+        training needs that.
+        """
+        if hidden is None:
+            hidden = _last_hidden_state(self.expansion.backbone, input_ids, attention_mask)
+        k = self.config.k if top_k else None
+        vectors: Tensor = self.expansion(hidden, attention_mask.bool(), self.kept, k)
+        return vectors
+
+    def aggregate(self, weighting: Tensor, expansion: Tensor) -> Tensor:
+        """Combine both vectors of each document with ``config.alpha`` (Eq. 10), [batch, |V|]."""
+        return mix(weighting, expansion, self.config.alpha, self.config.saturate)
+
+    def with_settings(self, **changes: Any) -> Self:
+        """Return a model with other settings that shares all weights and buffers with this one.
+
+        The settings are fields of `SpadeConfig` that need no other weights: ``alpha``, ``k``,
+        ``max_length``, ``pooling``, ``bits``, ``scale``, ``saturate`` and ``trained``.
+        """
+        config = replace(self.config, **changes)
+        config.check_length()
+        other = copy.copy(self)
+        other.config = config
+        return other
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of settings, tokenizer and weights: equal only if all of them are equal."""
+        digest = hashlib.sha256(repr(chosen(self.config)).encode())
+        digest.update(self.wordpieces.fingerprint.encode())
+        digest.update(weights_fingerprint(self).encode())
+        return digest.hexdigest()
+
+    def _hidden_states(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the hidden states of both transformers (Eq. 2, 3), [batch, length, m] each.
+
+        Layers that are the same in both transformers are computed once.
+        """
+        if self.shared_layers is not None and not self.training:
+            return self.shared_layers.hidden_states(input_ids, attention_mask)
+        hidden = _last_hidden_state(self.weighting.backbone, input_ids, attention_mask)
+        if self.config.shared_backbone:
+            return hidden, hidden
+        return hidden, _last_hidden_state(self.expansion.backbone, input_ids, attention_mask)
+
+
+def _last_hidden_state(backbone: nn.Module, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+    """Return the output of the last layer, [batch, length, m]."""
+    hidden: Tensor = backbone(input_ids=input_ids, attention_mask=attention_mask)[0]
+    return hidden

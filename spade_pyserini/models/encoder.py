@@ -1,0 +1,247 @@
+"""`SpadeEncoder`: from texts to impacts."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import torch
+from torch import Tensor
+
+from spade_pyserini.errors import ArtifactError, UsageError
+from spade_pyserini.models.config import SpadeConfig
+from spade_pyserini.models.dual_encoder import DualEncoder
+from spade_pyserini.models.explanation import Expansion, TermWeight, split_impacts
+from spade_pyserini.models.extensions import corpus_weights
+from spade_pyserini.models.persistence import load_model
+from spade_pyserini.models.precision import autocast, check_precision
+from spade_pyserini.models.quantize import calibrate, quantize
+from spade_pyserini.models.tensors import SparseVector, pad_batch, sparse
+from spade_pyserini.models.term_counts import TermCounts
+from spade_pyserini.models.wordpieces import WordPieces
+
+Model = TypeVar("Model", bound=DualEncoder)
+
+
+@dataclass(frozen=True, eq=False)
+class SpadeEncoder:
+    """A model together with the precision and the corpus that it encodes for.
+
+        encoder = SpadeEncoder.from_pretrained("spade-mini", device="cuda", precision="fp16")
+        encoder = encoder.with_settings(alpha=0.4).for_corpus(counts)
+        encoder.encode(["Recursively delete a directory tree."])   # [{"delete": 87, ...}]
+
+    An encoder does not change: `with_settings`, `with_precision`, `for_corpus` and `to` return
+    another one. It can be pickled, for worker processes.
+
+    model: the weights and the settings.
+    precision: ``fp32``, ``bf16`` or ``fp16``. The constructor does not check that the device
+        supports it, because a driver may lack the device of its workers. See `check_precision`.
+    counts: the document frequencies of the corpus. Without them, those of the training documents
+        are used. They matter only if `needs_counts`.
+    """
+
+    model: DualEncoder
+    precision: str = "fp32"
+    counts: TermCounts | None = None
+
+    @classmethod
+    def from_pretrained(
+        cls, name: str | Path, *, device: str = "cpu", precision: str = "fp32"
+    ) -> SpadeEncoder:
+        """Load a model by its folder, its Hugging Face name, or the name of a shipped model."""
+        model = _move(load_model(DualEncoder, name), device)
+        return cls(model).with_precision(precision)
+
+    # What it is
+
+    @property
+    def config(self) -> SpadeConfig:
+        """The settings in force."""
+        return self.model.config
+
+    @property
+    def wordpieces(self) -> WordPieces:
+        """The tokenizer."""
+        return self.model.wordpieces
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of settings, tokenizer and weights: equal only if all of them are equal."""
+        return self.model.fingerprint
+
+    @property
+    def device(self) -> torch.device:
+        """The device that the weights are on."""
+        return self.model.kept.device
+
+    @property
+    def needs_counts(self) -> bool:
+        """True if the weights of a document depend on the corpus that it belongs to."""
+        return self.config.corpus_idf > 0
+
+    # Other encoders with the same weights
+
+    def with_settings(self, **changes: Any) -> SpadeEncoder:
+        """Return an encoder with other settings: ``alpha``, ``k``, ``max_length``, ``scale``."""
+        return replace(self, model=self.model.with_settings(**changes))
+
+    def with_precision(self, precision: str) -> SpadeEncoder:
+        """Return an encoder with another precision, which the device must support."""
+        check_precision(precision, self.device)
+        return replace(self, precision=precision)
+
+    def for_corpus(self, counts: TermCounts | None) -> SpadeEncoder:
+        """Return an encoder for a corpus with these document frequencies."""
+        return replace(self, counts=counts)
+
+    def to(self, device: str | torch.device) -> SpadeEncoder:
+        """Return a copy on another device, or this encoder if it is there already."""
+        if str(self.device) == str(device):
+            return self
+        return replace(self, model=_move(copy.deepcopy(self.model), device))
+
+    def cpu(self) -> SpadeEncoder:
+        """Return a copy on the CPU, or this encoder if it is there already."""
+        return self.to("cpu")
+
+    def check_precision(self) -> None:
+        """Raise `UsageError` if the precision is not supported, or not useful, on the device."""
+        check_precision(self.precision, self.device)
+
+    # From WordPiece ids to vectors
+
+    def fixed(self) -> AbstractContextManager[None]:
+        """Prepare for many batches: inside, the output weights are computed only once.
+
+        The weights of the model must not change inside.
+        """
+        return self.model.expansion.fixed(self.model.kept)
+
+    @torch.inference_mode()
+    def components(self, batch: list[list[int]]) -> tuple[Tensor, Tensor]:
+        """Encode documents given as WordPiece ids, with [CLS] and [SEP].
+
+        Returns the weighting and the expansion vectors, [batch, |V|] each, multiplied by the
+        weights of the terms in queries and in the corpus. The vectors of a document without any
+        known WordPiece are zero: [CLS] and [SEP] alone say nothing about it.
+        """
+        with autocast(self.precision, self.device):
+            weighting, expansion = self.model(*pad_batch(batch, self.device))
+        return self._finish(weighting, batch), self._finish(expansion, batch)
+
+    def aggregate(self, weighting: Tensor, expansion: Tensor) -> Tensor:
+        """Combine the two vectors of each document (Eq. 10), [batch, |V|]."""
+        return self.model.aggregate(weighting, expansion)
+
+    @torch.inference_mode()
+    def weigh(self, batch: list[list[int]]) -> Tensor:
+        """Encode documents given as WordPiece ids into float vectors, [batch, |V|].
+
+        With an alpha of 0 or 1, only the encoder that has an effect is computed.
+        """
+        only = {0.0: self.model.weighting_vectors, 1.0: self.model.expansion_vectors}
+        vectors_of = only.get(self.config.alpha)
+        if vectors_of is None:
+            return self.aggregate(*self.components(batch))
+        with autocast(self.precision, self.device):
+            vectors = vectors_of(*pad_batch(batch, self.device))
+        finished = self._finish(vectors, batch)
+        return finished.log1p_() if self.config.saturate else finished
+
+    def _finish(self, vectors: Tensor, batch: list[list[int]]) -> Tensor:
+        """Multiply the vectors of an encoder by the weights of the terms, in place; check them."""
+        vectors = vectors.float().mul_(self.model.query_weights * self._corpus_weights)
+        if not torch.isfinite(vectors).all():
+            raise ArtifactError("the model returned NaN or infinite weights; it cannot be used")
+        special = self.wordpieces.special_ids
+        vectors[[row for row, ids in enumerate(batch) if special.issuperset(ids)]] = 0
+        return vectors
+
+    @cached_property
+    def _corpus_weights(self) -> Tensor:
+        """The weight of each term in the corpus, [|V|]."""
+        return corpus_weights(self.model, self.counts)
+
+    # From vectors to impacts by term
+
+    def impacts(self, weights: Tensor, scale: float) -> list[dict[str, int]]:
+        """Quantize float vectors [batch, |V|]; terms are in vocabulary order, without zeros."""
+        quantized = quantize(weights, scale, self.config.bits)
+        return [self.named(vector) for vector in sparse(quantized)]
+
+    def named(self, vector: SparseVector) -> dict[str, Any]:
+        """Return the values of a sparse vector by term."""
+        terms = self.wordpieces.terms
+        pairs = zip(vector.terms.tolist(), vector.values.tolist(), strict=True)
+        return {terms[term_id]: value for term_id, value in pairs}
+
+    @overload
+    def encode(self, texts: str, batch_size: int = 32) -> dict[str, int]: ...
+
+    @overload
+    def encode(self, texts: list[str], batch_size: int = 32) -> list[dict[str, int]]: ...
+
+    @overload
+    def encode(
+        self, texts: str | list[str], batch_size: int = 32
+    ) -> dict[str, int] | list[dict[str, int]]: ...
+
+    def encode(
+        self, texts: str | list[str], batch_size: int = 32
+    ) -> dict[str, int] | list[dict[str, int]]:
+        """Return the impacts of each text by term, or of a single text.
+
+        A model without a scale is calibrated on these texts.
+        """
+        if isinstance(texts, str):
+            return self.encode([texts], batch_size)[0]
+        ids = self.wordpieces.document_ids(texts, self.config.max_length)
+        starts = range(0, len(ids), batch_size)
+        with self.fixed():
+            weights = [self.weigh(ids[start : start + batch_size]) for start in starts]
+        largest = max((part.max().item() for part in weights), default=0.0)
+        scale = self.config.scale or calibrate(largest, self.config.bits)
+        return [vector for part in weights for vector in self.impacts(part, scale)]
+
+    @torch.inference_mode()
+    def explain(self, text: str) -> list[TermWeight]:
+        """Return the terms of a text's vector, the largest impact first.
+
+        Each has the parts of its impact that come from the two encoders. A model without a scale
+        is calibrated on this text.
+        """
+        (ids,) = self.wordpieces.document_ids([text], self.config.max_length)
+        weighting, expansion = self.components([ids])
+        weights = self.aggregate(weighting, expansion)
+        scale = self.config.scale or calibrate(weights.max().item(), self.config.bits)
+        parts = split_impacts(weighting, expansion, weights, self.config.alpha)
+        own, added = (self.named(vector) for vector in sparse(parts * scale))
+        in_document = {self.wordpieces.terms[term_id] for term_id in ids}
+        terms = [
+            TermWeight(term, term in in_document, own.get(term, 0.0), added.get(term, 0.0), impact)
+            for term, impact in self.impacts(weights, scale)[0].items()
+        ]
+        return sorted(terms, key=lambda term: -term.impact)
+
+    def expand(self, text: str) -> Expansion:
+        """Return the terms that expansion added to a text and those whose impact it raised.
+
+        The paper's Table 7 shows the same for its examples.
+        """
+        return Expansion.of(self.explain(text))
+
+
+def _move(model: Model, device: str | torch.device) -> Model:
+    """Move a model to a device, in place."""
+    try:
+        if not str(device).startswith(("cpu", "cuda", "mps")):
+            raise RuntimeError("expected cpu, cuda, cuda:N or mps")
+        return model.to(device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise UsageError(f"the device {str(device)!r} cannot be used: {reason}") from None

@@ -1,0 +1,69 @@
+"""The terms of a document's vector with the origin of their impacts, for people to read."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from spade_pyserini.models.aggregation import mix
+
+TINY = 1e-12  # avoids a division by 0
+
+
+class TermWeight(NamedTuple):
+    """A term of a document's vector.
+
+    in_document: True if the term is in the document's text.
+    weighting, expansion: the parts of the impact that come from the two encoders. Their sum,
+        rounded and limited to the largest impact, is the impact.
+    """
+
+    term: str
+    in_document: bool
+    weighting: float
+    expansion: float
+    impact: int
+
+
+class Expansion(NamedTuple):
+    """The terms of a text's vector by the effect of expansion, each list by falling impact.
+
+    added: terms that are not in the text, including other forms of its words.
+    raised: terms of the text with a larger impact than the weighting encoder alone gives.
+    rest: terms of the text that the expansion encoder did not select.
+    """
+
+    added: list[TermWeight]
+    raised: list[TermWeight]
+    rest: list[TermWeight]
+
+    @classmethod
+    def of(cls, terms: list[TermWeight]) -> Expansion:
+        """Sort the terms of a vector into the three lists."""
+        own = [term for term in terms if term.in_document]
+        return cls(
+            [term for term in terms if not term.in_document],
+            [term for term in own if term.expansion > 0],
+            [term for term in own if term.expansion <= 0],
+        )
+
+    def __str__(self) -> str:
+        added = " ".join(f"{term.term} {term.impact}" for term in self.added)
+        raised = " ".join(
+            f"{term.term} {term.impact} (+{term.expansion:.0f})" for term in self.raised
+        )
+        rest = " ".join(f"{term.term} {term.impact}" for term in self.rest)
+        rows = {"added": added, "raised": raised, "unchanged": rest}
+        return "\n".join(f"{name:10} {row or '-'}" for name, row in rows.items())
+
+
+def split_impacts(weighting: Tensor, expansion: Tensor, weights: Tensor, alpha: float) -> Tensor:
+    """Split the aggregated weights of a document into the parts of its two encoders.
+
+    All [1, |V|]. Returns [2, |V|]: the weighting part and the expansion part. If the model
+    saturates weights, each encoder gets its share of the unsaturated sum.
+    """
+    saturation = weights / mix(weighting, expansion, alpha).clamp(min=TINY)
+    return torch.cat([(1 - alpha) * weighting, alpha * expansion]) * saturation

@@ -1,0 +1,58 @@
+"""Extensions of the paper's model: document frequencies of the corpus, inflected forms.
+
+Both are off in a model that follows the paper. Training switches them on.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from spade_pyserini.errors import UsageError
+from spade_pyserini.models.dual_encoder import DualEncoder
+from spade_pyserini.models.term_counts import TermCounts, empty_counts, idf_weights
+
+Model = TypeVar("Model", bound=DualEncoder)
+
+
+def corpus_weights(model: DualEncoder, counts: TermCounts | None) -> Tensor:
+    """Return the weight of each term in a corpus, [|V|]: all 1 without ``config.corpus_idf``.
+
+    ``counts`` are the counts of the corpus. Without them, the training documents decide.
+    """
+    if model.document_frequency is None:
+        return torch.ones_like(model.query_weights)
+    counts = counts or empty_counts(len(model.kept))
+    return idf_weights(counts, model.document_frequency, model.config.corpus_idf)
+
+
+def with_corpus_idf(model: Model, power: float, counts: TermCounts) -> Model:
+    """Return a model that multiplies weights by this power of the terms' idf in the corpus.
+
+    ``counts`` are the counts of the training documents. A power of 0 switches the extension off.
+    The model shares its weights with the one given.
+    """
+    frequency = (counts.df / max(1, counts.documents)).to(model.kept.device)
+    changed = model.with_settings(corpus_idf=power)
+    return _with_buffer(changed, "document_frequency", frequency if power else None)
+
+
+def with_forms(model: Model, share: float, forms: Tensor | None) -> Model:
+    """Return a model whose document vectors contain the other forms of the document's words.
+
+    share: their weight, as a fraction of the weight of the form in the document; 0 switches the
+    extension off. forms [|V|]: see `add_forms`. The model shares its weights with the one given.
+    """
+    if share and forms is None:
+        raise UsageError(f"a share of {share} needs forms: which terms are forms of the same word")
+    changed = model.with_settings(forms=share)
+    return _with_buffer(changed, "forms", forms if share else None)
+
+
+def _with_buffer(model: Model, name: str, tensor: Tensor | None) -> Model:
+    """Set a buffer of ``model``, but not of the models that share their buffers with it."""
+    model._buffers = dict(model._buffers)
+    model._buffers[name] = None if tensor is None else tensor.to(model.kept.device)
+    return model

@@ -1,0 +1,153 @@
+"""Build, load and save models.
+
+::
+
+    my-model/config.json          settings, see `SpadeConfig`
+    my-model/model.safetensors    weights
+    my-model/tokenizer.json       WordPieces
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_model as load_safetensors
+from safetensors.torch import save_file
+from safetensors.torch import save_model as save_safetensors
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from spade_pyserini.errors import ArtifactError, InputError, UsageError
+from spade_pyserini.models.adapters import is_frozen, merge_adapters, with_adapters
+from spade_pyserini.models.backbone import Backbone, empty_backbone, load_backbone
+from spade_pyserini.models.config import SpadeConfig
+from spade_pyserini.models.dual_encoder import DualEncoder
+from spade_pyserini.models.expansion import TermExpansionEncoder
+from spade_pyserini.models.fingerprint import weights_fingerprint
+from spade_pyserini.models.hub import UNTRAINED, WEIGHTS, resolve_model
+from spade_pyserini.models.minilm import MINILM
+from spade_pyserini.models.weighting import TermWeightingEncoder
+from spade_pyserini.models.wordpieces import WordPieces
+
+Model = TypeVar("Model", bound=DualEncoder)
+
+
+def build_model(
+    kind: type[Model], name: str | Path, config: SpadeConfig | None = None, seed: int = 0
+) -> Model:
+    """Build a model with untrained heads on the pre-trained transformer ``name``.
+
+    The masked-LM head is taken from the transformer's files if they contain one. Without a
+    ``config``, both encoders use the same transformer.
+    """
+    backbone = load_backbone(name)
+    settings = config or SpadeConfig(shared_backbone=True)
+    settings = replace(settings, backbone=backbone.transformer.config.to_diff_dict())
+    if settings.adapter_rank:
+        fingerprint = weights_fingerprint(backbone.transformer)
+        settings = replace(settings, base=str(name), base_fingerprint=fingerprint)
+    with torch.random.fork_rng(devices=[]):
+        model = _assemble(kind, settings, backbone)
+        torch.manual_seed(seed)  # after the adapters, so that they do not influence the heads
+        model.weighting.initialise()
+        model.expansion.initialise()
+        if backbone.head is not None:
+            model.expansion.head.load_state_dict(backbone.head, strict=False)
+    return model.eval()
+
+
+def _assemble(kind: type[Model], config: SpadeConfig, backbone: Backbone) -> Model:
+    """Put both encoders on one transformer, on two copies of it, or on adapters of it."""
+    first = second = backbone.transformer
+    if not config.shared_backbone:
+        second = empty_backbone(config.backbone or {})
+        frozen = config.adapter_rank > 0  # then both encoders can share the same tensors
+        second.load_state_dict(first.state_dict(), assign=frozen)
+    if config.adapter_rank:
+        rank, layers = config.adapter_rank, config.adapter_layers
+        first, second = (with_adapters(copy, rank, layers) for copy in (first, second))
+    weighting = TermWeightingEncoder(first)
+    expansion = TermExpansionEncoder(second, config.decoder_rank)
+    return kind(config, weighting, expansion, backbone.wordpieces)
+
+
+def load_model(kind: type[Model], name: str | Path, *, merge: bool = True) -> Model:
+    """Load a model by its folder, its Hugging Face name, or the name of a shipped model.
+
+    ``merge`` adds adapters to the weights, see `merge_adapters`.
+    """
+    if name == UNTRAINED:
+        return build_model(kind, MINILM)
+    folder = resolve_model(name)
+    config = SpadeConfig.load(folder)
+    wordpieces = WordPieces.load(folder)
+    try:
+        config.check_length()
+        if config.adapter_rank:
+            transformer = _load_base(config, folder)
+        else:
+            transformer = empty_backbone(config.backbone or {})
+        model = _assemble(kind, config, Backbone(transformer, wordpieces))
+    except (UsageError, KeyError, ValueError, TypeError, RuntimeError) as error:
+        message = f"no model can be built from this configuration ({error})"
+        raise InputError(message, folder / "config.json") from None
+    _load_weights(model, folder / WEIGHTS)
+    return (merge_adapters(model) if merge else model).eval()
+
+
+def _load_base(config: SpadeConfig, folder: Path) -> PreTrainedModel:
+    """Load the frozen transformer that the adapters of a model were trained on."""
+    transformer = load_backbone(config.base or "").transformer
+    if weights_fingerprint(transformer) != config.base_fingerprint:
+        raise ArtifactError(
+            f"{folder}: the adapters were trained on another version of {config.base!r} than the "
+            "one installed here; the weights differ"
+        )
+    return transformer
+
+
+def _load_weights(model: DualEncoder, path: Path) -> None:
+    """Load the weights of a model in place and check them."""
+    adapters = model.config.adapter_rank > 0
+    try:
+        absent, unexpected = load_safetensors(model, path, strict=not adapters)
+    except (SafetensorError, RuntimeError, OSError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ArtifactError(f"{path}: these are not the weights of this model ({reason})") from None
+    missing = [name for name in absent if not is_frozen(name)]
+    if missing or unexpected:
+        names = ", ".join(sorted([*missing, *unexpected])[:5])
+        message = f"these are not the weights of this model (missing or unexpected: {names})"
+        raise ArtifactError(f"{path}: {message}")
+    for name, tensor in model.state_dict().items():
+        if not torch.isfinite(tensor).all():
+            raise ArtifactError(f"{path}: {name} contains NaN or infinite weights")
+
+
+def save_model(model: DualEncoder, folder: Path, *, half: bool = False) -> None:
+    """Write ``config.json``, ``model.safetensors`` and ``tokenizer.json`` to ``folder``.
+
+    The frozen transformer of a model with adapters is not written, because ``config.base`` names
+    it. ``half`` stores the weights of such a model in 16 bits.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = folder / f".{WEIGHTS}.tmp"
+    if model.config.adapter_rank:
+        save_file(_trained_tensors(model, half), unfinished)
+    else:
+        save_safetensors(model, str(unfinished))
+    unfinished.replace(folder / WEIGHTS)
+    model.wordpieces.save(folder / "tokenizer.json")
+    model.config.save(folder)
+
+
+def _trained_tensors(model: nn.Module, half: bool) -> dict[str, Tensor]:
+    """Return the tensors of a model with adapters that are not frozen."""
+    tensors = {name: x for name, x in model.state_dict().items() if not is_frozen(name)}
+    if half:
+        return {name: x.half() if x.is_floating_point() else x for name, x in tensors.items()}
+    return tensors

@@ -1,0 +1,30 @@
+"""The list of bad documents that a job left out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from spade_pyserini.formats.files import remove, write_lines
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def list_bad_documents(path: Path) -> Iterator[set[str]]:
+    """A set of error messages that is written to ``path`` on exit, also after an exception.
+
+    An older file is removed if the job succeeds without bad documents.
+    """
+    errors: set[str] = set()
+    try:
+        yield errors
+        if not errors:
+            remove(path)
+    finally:
+        if errors:
+            write_lines(path, sorted(errors))
+            message = "%d bad documents were left out: %s (see %s)"
+            logger.warning(message, len(errors), min(errors), path)

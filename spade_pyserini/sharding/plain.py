@@ -1,0 +1,138 @@
+"""Files and manifest of a sharded job without parts: ``docs0000``, ``docs0001``, ... in a folder.
+
+Impact vectors have a manifest of their own (`spade_pyserini.formats.vectors`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from secrets import token_hex
+from typing import IO, Any
+
+from spade_pyserini.errors import ArtifactError
+from spade_pyserini.formats.files import (
+    atomic_write,
+    read_sealed,
+    remove,
+    sha256,
+    sibling,
+    write_sealed,
+)
+from spade_pyserini.sharding.part import shard_number
+from spade_pyserini.sharding.protocols import Settings, ShardRecord
+
+
+@dataclass(frozen=True)
+class PlainShard:
+    """The record of a shard."""
+
+    file: str
+    documents: int
+    sha256: str
+    input_sha256: str
+
+    @property
+    def number(self) -> int:
+        """Position of the shard in the corpus; the first is 0."""
+        return shard_number(self.file)
+
+    @property
+    def terms(self) -> int:
+        """Always 0: the shard holds no term vectors."""
+        return 0
+
+
+@dataclass(frozen=True)
+class PlainManifest:
+    """The settings of a job and its finished shards, in order."""
+
+    form: str
+    settings: Settings
+    complete: bool = False
+    shards: list[PlainShard] = field(default_factory=list)
+    corpus_documents: int | None = None
+
+    @property
+    def documents(self) -> int:
+        """Number of documents in all shards."""
+        return sum(shard.documents for shard in self.shards)
+
+    def save(self, folder: Path, name: str) -> None:
+        """Write the manifest next to ``folder``."""
+        values = {
+            "format": self.form,
+            "complete": self.complete,
+            "documents": self.documents,
+            "settings": asdict(self.settings),
+            "shards": [asdict(shard) for shard in self.shards],
+        }
+        write_sealed(sibling(folder, name), values)
+
+
+@dataclass(frozen=True)
+class PlainFiles:
+    """Shards named ``docs0000`` plus ``suffix``, in a folder.
+
+    form: the format name in the manifest. settings: the class of its settings.
+    """
+
+    form: str
+    suffix: str
+    settings: type[Any]
+
+    def shard_name(self, number: int) -> str:
+        """File name of a shard."""
+        return f"docs{number:04d}{self.suffix}"
+
+    def is_shard_name(self, name: str) -> bool:
+        """Whether a file of this name in the output folder was written by such a job."""
+        return re.fullmatch(rf"docs\d{{4,}}{re.escape(self.suffix)}", name) is not None
+
+    def load(self, folder: Path, name: str) -> PlainManifest:
+        """Read the manifest next to ``folder``."""
+        path = sibling(folder, name)
+        values = read_sealed(path, self.form)
+        shards = [PlainShard(**shard) for shard in values["shards"]]
+        for shard in shards:
+            if not self.is_shard_name(shard.file):  # it must not lead outside the folder
+                raise ArtifactError(f"{path}: {shard.file!r} is not the name of a shard")
+        settings = self.settings(**values["settings"])
+        return PlainManifest(self.form, settings, values["complete"], shards)
+
+    def new_manifest(self, settings: Settings) -> PlainManifest:
+        """An incomplete manifest without shards."""
+        return PlainManifest(self.form, settings)
+
+    def write_common(self, folder: Path) -> None:
+        """Nothing: all that the shards share is in the manifest."""
+
+    def is_intact(self, folder: Path, shard: ShardRecord) -> bool:
+        """Whether the file is as it was written."""
+        path = folder / shard.file
+        return path.is_file() and sha256(path) == shard.sha256
+
+    def record_companion(self, folder: Path, shard: ShardRecord, sha256: str) -> None:
+        """Nothing: these shards have no companion with a separate digest."""
+
+    def remove(self, folder: Path, names: Iterable[str] | None) -> None:
+        """Remove shards; all of them if ``names`` is None."""
+        if names is None:
+            names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+        for name in filter(self.is_shard_name, names):
+            remove(folder / name)
+
+    @contextmanager
+    def write(self, folder: Path, number: int) -> Iterator[IO[bytes]]:
+        """Write a shard under a temporary name next to the folder, then move it there."""
+        name = self.shard_name(number)
+        with atomic_write(folder / name, sibling(folder, f"{name}.{token_hex(4)}.tmp")) as stream:
+            yield stream
+
+    def record(self, folder: Path, number: int, documents: int, input_sha256: str) -> PlainShard:
+        """The record of a shard that was just written."""
+        name = self.shard_name(number)
+        return PlainShard(name, documents, sha256(folder / name), input_sha256)

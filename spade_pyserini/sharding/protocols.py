@@ -1,0 +1,146 @@
+"""What a kind of work provides to a sharded job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
+
+from spade_pyserini.records import Document
+
+if TYPE_CHECKING:
+    from dataclasses import Field
+
+Advance = Callable[[int, int], None]
+"""Reports progress: the number of documents that were processed, and of terms in their vectors."""
+
+
+class ShardRecord(Protocol):
+    """What the manifest says about one finished shard."""
+
+    @property
+    def file(self) -> str:
+        """Name of the file in the output folder."""
+
+    @property
+    def number(self) -> int:
+        """Position of the shard in the corpus; the first is 0."""
+
+    @property
+    def documents(self) -> int:
+        """Number of documents that it was made from."""
+
+    @property
+    def terms(self) -> int:
+        """Number of terms in all its vectors; 0 if it holds none."""
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the file."""
+
+    @property
+    def input_sha256(self) -> str:
+        """Digest of the documents that it was made from."""
+
+
+class Settings(Protocol):
+    """A dataclass of everything, apart from the documents, that determines the bytes of shards."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def shard_size(self) -> int:
+        """Number of documents in a shard."""
+
+
+class Manifest(Protocol):
+    """A dataclass with the settings of a job and the record of each finished shard."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def complete(self) -> bool: ...
+
+    @property
+    def shards(self) -> Sequence[ShardRecord]: ...
+
+    def save(self, folder: Path, name: str) -> None:
+        """Write the manifest of ``folder``, atomically, under this suffix of the folder's name."""
+
+
+M = TypeVar("M", bound=Manifest)
+ManifestT_co = TypeVar("ManifestT_co", bound=Manifest, covariant=True)
+
+
+class ShardFiles(Protocol[ManifestT_co]):
+    """The files of one kind of output: a folder of shards, a manifest, and companion files.
+
+    A companion file belongs to a shard, such as the components of its vectors. Arguments called
+    ``shard`` are records of the manifest that `load` returns.
+    """
+
+    def is_shard_name(self, name: str) -> bool:
+        """Whether a file of this name in the output folder was written by such a job."""
+
+    def load(self, folder: Path, name: str) -> ManifestT_co:
+        """Read the manifest with this suffix."""
+
+    def new_manifest(self, settings: Any) -> ManifestT_co:
+        """An incomplete manifest without shards."""
+
+    def write_common(self, folder: Path) -> None:
+        """Write the files that all shards share. Called before the manifest is saved."""
+
+    def is_intact(self, folder: Path, shard: Any) -> bool:
+        """Whether the file and its companions are as they were written."""
+
+    def record_companion(self, folder: Path, shard: Any, sha256: str) -> None:
+        """Store the digest of a companion file. Only the process that runs the job calls this."""
+
+    def remove(self, folder: Path, names: Iterable[str] | None) -> None:
+        """Remove shards and their companions; all of them if ``names`` is None."""
+
+
+class Written(NamedTuple):
+    """A shard on disk, and the digest of its companion file if that is stored separately."""
+
+    shard: ShardRecord
+    companion_sha256: str | None = None
+
+
+P = TypeVar("P")
+C = TypeVar("C")
+
+
+class ShardTask(Protocol[P, C]):
+    """From documents to a finished shard, in three steps that overlap with those of other shards.
+
+    `prepare` runs in a reading thread, `compute` in the worker's own thread, `write` in a writing
+    thread.
+    """
+
+    def prepare(self, number: int, documents: list[Document], input_sha256: str) -> P:
+        """Convert the documents of shard ``number`` to the input of the model."""
+
+    def compute(self, prepared: P, advance: Advance) -> C:
+        """Run the model. Calls ``advance`` after each batch."""
+
+    def write(self, folder: Path, computed: C) -> Written:
+        """Write the shard, atomically."""
+
+
+class MovableTask(ShardTask[P, C], Protocol[P, C]):
+    """A task that can be pickled and run in other processes and on other devices."""
+
+    @property
+    def device(self) -> str:
+        """The torch device of its model."""
+
+    def on_device(self, device: str) -> MovableTask[P, C]:
+        """This task with its model on ``device``; the original stays on its own device."""
+
+    def check_device(self) -> None:
+        """Raise `UsageError` if the task's settings do not work on its device."""

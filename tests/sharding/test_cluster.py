@@ -1,0 +1,109 @@
+"""Encoding on a Ray cluster: two nodes of it on this machine, one killed in mid-run."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spade_pyserini import SpadeModel, encode_corpus, open_corpus
+from spade_pyserini.corpora import Corpus
+from spade_pyserini.encode import EncodeOptions
+from spade_pyserini.errors import ArtifactError, NotFoundError, SpadeError
+from spade_pyserini.formats.vectors import VectorManifest, verify
+from tests.commands import Commands
+from tests.conftest import write_corpus
+from tests.encode.test_corpus import shards
+from tests.sharding.test_processes import half_for_one
+
+
+def test_without_ray_the_cure_is_named(
+    tiny_corpus: Path,
+    tiny_model: SpadeModel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(NotFoundError, match=r"pip install 'spade_pyserini\[ray\]'"):
+        encode_corpus(
+            open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x", EncodeOptions(ray="local")
+        )
+
+
+def test_ray_and_processes_exclude_each_other(
+    tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    flags = ("--corpus", tiny_corpus, "--model", tiny_model_folder, "--output", tmp_path / "x")
+    assert run("encode", *flags, "--ray", "local", "--processes", 2).code == 2
+
+
+@pytest.fixture
+def two_cores() -> Iterator[None]:
+    """A cluster of two workers."""
+    ray: Any = pytest.importorskip("ray", reason="needs pip install 'spade_pyserini[ray]'")
+    ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("two_cores")
+def test_workers_see_what_the_driver_sees(
+    tiny_model: SpadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative path; a precision that their devices do not have; a corpus that is not one."""
+    path = write_corpus(tmp_path / "c", 40) / "corpus.jsonl"
+    monkeypatch.chdir(tmp_path)
+    corpus = open_corpus("c")
+    whole = encode_corpus(corpus, tiny_model, tmp_path / "whole", EncodeOptions(shard_size=10))
+    assert (
+        encode_corpus(corpus, tiny_model, "x", EncodeOptions(shard_size=10, ray="local")) == whole
+    )
+    other = Corpus("c", "c", partial(half_for_one, path, tmp_path / "seen"))
+    with pytest.raises(ArtifactError, match=r"not all .* it had 20 and 40 documents"):
+        encode_corpus(other, tiny_model, "y", EncodeOptions(shard_size=10, ray="local"))
+    monkeypatch.setattr(tiny_model, "precision", "fp16")
+    with pytest.raises(SpadeError, match="fp16 is for GPUs"):
+        encode_corpus(corpus, tiny_model, "z", EncodeOptions(shard_size=10, ray="local"))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_node_dies_and_nothing_is_lost(tiny_model: SpadeModel, tmp_path: Path) -> None:
+    ray: Any = pytest.importorskip("ray", reason="needs pip install 'spade_pyserini[ray]'")
+    from ray.cluster_utils import Cluster
+
+    corpus = open_corpus("c", write_corpus(tmp_path / "c", 2000))
+    whole = encode_corpus(corpus, tiny_model, tmp_path / "whole", EncodeOptions(shard_size=5))
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    ray.init(address=cluster.address, log_to_driver=False)  # to the head: it lives on
+    second = cluster.add_node(num_cpus=1)
+    killed = []
+
+    def kill() -> None:
+        path = tmp_path / "x.manifest.json"
+        while not path.exists() or len(VectorManifest.load(tmp_path / "x").shards) < 20:
+            time.sleep(0.05)
+        cluster.remove_node(second, allow_graceful=False)
+        killed.append(len(VectorManifest.load(tmp_path / "x").shards))
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    try:
+        found = encode_corpus(
+            corpus, tiny_model, tmp_path / "x", EncodeOptions(shard_size=5, ray="auto")
+        )
+        killer.join(60)
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+    assert killed and killed[0] < 400  # it was in mid-run
+    assert found == whole == verify(tmp_path / "x")
+    assert shards(tmp_path / "x") == shards(tmp_path / "whole")
