@@ -1,0 +1,1 @@
+"""Analysis of runs, indexes and models: tables, figures and reports."""

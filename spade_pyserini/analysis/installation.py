@@ -1,4 +1,4 @@
-"""What is here, what is wrong, and the cure."""
+"""Checks of the installation: versions, Java, the model files, the disk."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from typing import NamedTuple
 from spade_pyserini.errors import SpadeError
 from spade_pyserini.lucene import jvm
 
-LEAST_DISK = 1_000_000_000
+LEAST_DISK = 1_000_000_000  # bytes
 
 
 class Finding(NamedTuple):
-    """One line of the report; ``cure`` is None where all is well."""
+    """The result of a check; ``cure`` says how to repair it, or is None if it passed."""
 
     what: str
-    found: str
+    state: str
     cure: str | None = None
 
 
 def examine() -> list[Finding]:
-    """Look at everything the road needs."""
-    return [_safely(what, look) for what, look in CHECKS.items()]
+    """Run all checks."""
+    return [_run(what, check) for what, check in CHECKS.items()]
 
 
-def _safely(what: str, look: Callable[[], Finding]) -> Finding:
+def _run(what: str, check: Callable[[], Finding]) -> Finding:
     try:
-        return look()
+        return check()
     except SpadeError as error:
         return Finding(what, "not usable", str(error))
     except Exception as error:
-        # A broken installation may raise anything; the doctor reports it and goes on.
-        return Finding(what, f"broken: {type(error).__name__}: {error}", "install it again")
+        # A broken installation may raise any exception; the other checks still run.
+        return Finding(what, f"broken: {type(error).__name__}: {error}", "reinstall it")
 
 
 def _python() -> Finding:
-    found = f"{platform.python_version()} at {sys.executable}"
+    state = f"{platform.python_version()} at {sys.executable}"
     too_old = sys.version_info < (3, 11)
-    return Finding("Python", found, "use Python 3.11 or later" if too_old else None)
+    return Finding("Python", state, "use Python 3.11 or later" if too_old else None)
 
 
 def _java() -> Finding:
-    found = jvm.start()
-    return Finding("Java", f"{found.version} from {found.source} at {found.home}")
+    java = jvm.start()
+    return Finding("Java", f"{java.version} from {java.source} at {java.home}")
 
 
 def _pyserini() -> Finding:
@@ -82,14 +82,14 @@ def _tokenizer() -> Finding:
     from spade_pyserini.models.wordpieces import WordPieces
 
     wordpieces = WordPieces.load(minilm_folder())
-    found = f"tokenizers {_installed('tokenizers')}, {wordpieces.vocabulary_size} WordPieces"
-    return Finding("tokenizer", found)
+    state = f"tokenizers {_installed('tokenizers')}, {wordpieces.vocabulary_size} WordPieces"
+    return Finding("tokenizer", state)
 
 
 def _disk() -> Finding:
     free = shutil.disk_usage(Path.cwd()).free
     cure = "free some space" if free < LEAST_DISK else None
-    return Finding("disk", f"{free / 1e9:.1f} GB free here", cure)
+    return Finding("disk", f"{free / 1e9:.1f} GB free in the current folder", cure)
 
 
 def _installed(package: str) -> str:

@@ -1,17 +1,19 @@
-"""All about some runs as one HTML page."""
+"""A report: one HTML page about several runs."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spade_pyserini import __version__
-from spade_pyserini.analysis import html
-from spade_pyserini.analysis.compare import QueryDifference, differences, extremes, tally
-from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.formats.files import read_lines
+from spade_pyserini.analysis.compare import TopicDifference, extremes, tally, topic_differences
+from spade_pyserini.analysis.html import charts, elements
+from spade_pyserini.analysis.html.page import page
+from spade_pyserini.errors import NotFoundError
+from spade_pyserini.formats.qrels import Qrels
+from spade_pyserini.formats.tables import read_csv
 from spade_pyserini.records import Ranking, Topic
 
 if TYPE_CHECKING:
@@ -19,120 +21,134 @@ if TYPE_CHECKING:
 
     from spade_pyserini.evaluate import Comparison
 
-CLOSER = "nDCG@10"  # what topics are compared on, if it is among the measures, else the first is
+TOPIC_MEASURE = "nDCG@10"  # runs are compared by topic on it, or else on the first measure
 TOP = 10
 
 
+@dataclass(frozen=True)
+class ReportOptions:
+    """The contents of a report.
+
+    baseline: the run that the others are compared with, the first by default.
+    measures: the columns of the table, the usual ones by default.
+    level: the lowest grade that binary measures count as relevant.
+    topics: topics whose texts are shown.
+    figures: image files, see `sweep_figures`.
+    breakdown: a table of ``spade breakdown --format csv``.
+    """
+
+    baseline: str | None = None
+    measures: Sequence[Measure] | None = None
+    level: int = 1
+    topics: Sequence[Topic] = ()
+    figures: Sequence[Path] = ()
+    breakdown: Path | None = None
+
+
 def html_report(
-    qrels: dict[str, dict[str, int]],
+    qrels: Qrels,
     runs: dict[str, list[Ranking]],
     title: str,
-    *,
-    baseline: str | None = None,
-    measures: Sequence[Measure] | None = None,
-    level: int = 1,
-    topics: Sequence[Topic] = (),
-    figures: Sequence[Path] = (),
-    breakdown: Path | None = None,
+    options: ReportOptions | None = None,
 ) -> str:
-    """The page. The others are compared with the baseline, which is the first if not named."""
+    """Return a page with the scores of the runs and a comparison of each with the baseline."""
     from spade_pyserini.evaluate import compare_runs
     from spade_pyserini.evaluate.conventions import conventions
 
-    if len(runs) > 1:
-        baseline = baseline or next(iter(runs))
-    found = compare_runs(qrels, runs, measures, baseline=baseline, level=level)
-    notes = conventions(qrels, runs, level=level, baseline=baseline if len(runs) > 1 else None)
-    texts = {topic.qid: topic.text for topic in topics}
+    options = options or ReportOptions()
+    baseline = (options.baseline or next(iter(runs))) if len(runs) > 1 else options.baseline
+    comparison = compare_runs(qrels, runs, options.measures, baseline=baseline, level=options.level)
+    compared = baseline if len(runs) > 1 else None
+    notes = conventions(qrels, runs, level=options.level, baseline=compared)
+    texts = {topic.qid: topic.text for topic in options.topics}
     sections = [
-        html.section(
+        elements.section(
             "Measures",
-            html.table(found.header(), found.rows(), bold=len(runs) > 1),
-            *map(html.paragraph, notes.splitlines()),
-            html.side_by_side(_bars(found, baseline)),
+            elements.table(comparison.header(), comparison.rows(), bold=len(runs) > 1),
+            *map(elements.paragraph, notes.splitlines()),
+            elements.side_by_side(_bars(comparison, baseline)),
         ),
-        *(_against(found, baseline, name, texts) for name in found.differences if baseline),
+        *(_by_topic(comparison, baseline, name, texts) for name in comparison.tests if baseline),
     ]
-    if breakdown:
-        header, *rows = read_csv(breakdown)
-        sections.append(html.section("By shared terms", html.table(header, rows)))
-    if figures:
-        sections.append(html.section("Figures", html.side_by_side(map(html.image, figures))))
-    sections.append(html.paragraph(f"spade_pyserini {__version__}"))
-    return html.page(title, sections)
+    if options.breakdown:
+        header, *rows = read_csv(options.breakdown)
+        sections.append(elements.section("By shared terms", elements.table(header, rows)))
+    if options.figures:
+        images = elements.side_by_side(map(elements.image, options.figures))
+        sections.append(elements.section("Figures", images))
+    sections.append(elements.paragraph(f"spade_pyserini {__version__}"))
+    return page(title, sections)
 
 
-def _bars(found: Comparison, baseline: str | None) -> Iterator[str]:
+def _bars(comparison: Comparison, baseline: str | None) -> Iterator[str]:
+    """A chart for each measure."""
     from spade_pyserini.evaluate.measures import aggregate, measure_name
 
-    for measure in found.measures:
-        means = {name: aggregate(measure, one[measure]) for name, one in found.values.items()}
-        yield html.bars(measure_name(measure), means, baseline)
+    for measure in comparison.measures:
+        means = {
+            name: aggregate(measure, values[measure]) for name, values in comparison.values.items()
+        }
+        yield charts.bars(measure_name(measure), means, baseline)
 
 
-def _against(found: Comparison, baseline: str, name: str, texts: dict[str, str]) -> str:
-    """A run topic by topic: how often it is better, how much, and where."""
+def _by_topic(comparison: Comparison, baseline: str, name: str, texts: dict[str, str]) -> str:
+    """A run against the baseline by topic: wins and losses, a chart, the largest differences."""
     from spade_pyserini.evaluate.measures import measure_name
 
-    by_name = {measure_name(measure): measure for measure in found.measures}
-    measure = by_name.get(CLOSER, found.measures[0])
-    topics = differences(found.values[baseline][measure], found.values[name][measure])
-    wins, ties, losses = tally(topics)
-    mean, p = found.differences[name][measure]
+    by_name = {measure_name(measure): measure for measure in comparison.measures}
+    measure = by_name.get(TOPIC_MEASURE, comparison.measures[0])
+    values = comparison.values
+    differences = topic_differences(values[baseline][measure], values[name][measure])
+    wins, ties, losses = tally(differences)
+    test = comparison.tests[name][measure]
     figures = {"wins": str(wins), "ties": str(ties), "losses": str(losses)}
-    figures |= {"mean difference": f"{mean:+.4f}", "p": f"{p:.2g}"}
-    gains, falls = extremes(topics, TOP)
-    return html.section(
-        f"{name} against {baseline}",
-        html.paragraph(
-            f"{measure_name(measure)}, a bar for each of {len(topics)} topics: above 0 where this "
-            "run is better than the baseline"
+    figures |= {"mean difference": f"{test.mean:+.4f}", "p": f"{test.p:.2g}"}
+    title = f"{name} against {baseline}"
+    return elements.section(
+        title,
+        elements.paragraph(
+            f"{measure_name(measure)}, a bar for each of {len(differences)} topics: above 0 where "
+            "this run is better than the baseline"
         ),
-        html.tiles(figures),
-        html.difference_chart(topics, texts, (baseline, name)),
-        html.side_by_side(
-            f"<h3>Largest {title}</h3>{_topics(chosen, texts)}"
-            for title, chosen in (("gains", gains), ("losses", falls))
+        elements.tiles(figures),
+        charts.signed_bars(
+            f"{title}, topic by topic", [_bar(topic, texts) for topic in differences]
+        ),
+        elements.side_by_side(
+            f"<h3>Largest {heading}</h3>{_topic_table(topics, texts)}"
+            for heading, topics in zip(("gains", "losses"), extremes(differences, TOP), strict=True)
         ),
     )
 
 
-def _topics(chosen: list[QueryDifference], texts: dict[str, str]) -> str:
-    if not chosen:
-        return html.paragraph("none")
+def _bar(topic: TopicDifference, texts: dict[str, str]) -> charts.SignedBar:
+    scores = f"{topic.baseline:.4f} to {topic.candidate:.4f}, {topic.difference:+.4f}"
+    return charts.SignedBar(topic.difference, f"{_label(topic, texts)}\n{scores}")
+
+
+def _topic_table(topics: list[TopicDifference], texts: dict[str, str]) -> str:
+    if not topics:
+        return elements.paragraph("none")
     rows = [
         [
-            f"{one.qid} {texts.get(one.qid, '')}".strip(),
-            f"{one.first:.4f}",
-            f"{one.second:.4f}",
-            f"{one.difference:+.4f}",
+            _label(topic, texts),
+            f"{topic.baseline:.4f}",
+            f"{topic.candidate:.4f}",
+            f"{topic.difference:+.4f}",
         ]
-        for one in chosen
+        for topic in topics
     ]
-    return html.table(["topic", "baseline", "run", "difference"], rows, kind="topics")
+    return elements.table(["topic", "baseline", "run", "difference"], rows, kind="topics")
+
+
+def _label(topic: TopicDifference, texts: dict[str, str]) -> str:
+    return f"{topic.qid} {texts.get(topic.qid, '')}".strip()
 
 
 def sweep_figures(folder: Path) -> list[Path]:
-    """The pictures of a folder by name, each in one form only: SVG before PNG."""
-    found = {path.stem: path for suffix in ("png", "svg") for path in folder.glob(f"*.{suffix}")}
-    if not found:
-        message = f"{folder}: no .svg or .png is there; name the folder of a finished sweep"
+    """Return the figures in a sweep's folder by name; of SVG and PNG versions, the SVG."""
+    figures = {path.stem: path for suffix in ("png", "svg") for path in folder.glob(f"*.{suffix}")}
+    if not figures:
+        message = f"{folder}: no .svg or .png file; give the folder of a finished sweep"
         raise NotFoundError(message)
-    return [found[stem] for stem in sorted(found)]
-
-
-def read_csv(path: Path) -> list[list[str]]:
-    """A table with a header, all lines of the same length."""
-    rows: list[list[str]] = []
-    reader = csv.reader((f"{line}\n" for _, line in read_lines(path)), strict=True)
-    try:
-        for row in reader:
-            if rows and len(row) != len(rows[0]):
-                message = f"expected {len(rows[0])} columns, found {len(row)}"
-                raise InputError(message, path, reader.line_num)
-            rows.append(row)
-    except csv.Error as error:
-        raise InputError(f"not valid CSV ({error})", path, reader.line_num) from None
-    if len(rows) < 2:
-        raise InputError("expected a header and at least one line below it", path)
-    return rows
+    return [figures[stem] for stem in sorted(figures)]

@@ -1,4 +1,4 @@
-"""What is in an impact index, in figures."""
+"""Statistics of an impact index."""
 
 from __future__ import annotations
 
@@ -6,34 +6,37 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from spade_pyserini.formats.files import folder_bytes
+from spade_pyserini.formats.paths import folder_bytes
 from spade_pyserini.formats.tables import text_table
 from spade_pyserini.index.manifest import impact_manifest
 from spade_pyserini.index.postings import Postings
 
 PERCENTILES = (1, 25, 50, 75, 99)
 BAR = 40  # characters of the longest bar of the histogram
-BINS = 16  # of the histogram
+BINS = 16  # number of bins in the histogram
 
 
 def index_stats(index: str | Path, frequent: int = 20) -> dict[str, Any]:
-    """Documents, terms, postings, lengths, impacts and sizes of an impact index."""
+    """Return the numbers of documents, terms and postings, document lengths, impacts and sizes.
+
+    ``frequent`` is the number of most frequent terms to include.
+    """
     folder = Path(index)
     impact_manifest(folder)
     with Postings(folder) as postings:
-        found = postings.figures(frequent)
+        figures = postings.figures(frequent)
     size = folder_bytes(folder)
-    lengths = found.lengths
+    lengths = figures.lengths
     return {
         "documents": len(lengths),
-        "terms": found.terms,
-        "postings": found.postings,
+        "terms": figures.terms,
+        "postings": figures.postings,
         "bytes": size,
-        "bytes_per_posting": round(size / found.postings, 2) if found.postings else None,
+        "bytes_per_posting": round(size / figures.postings, 2) if figures.postings else None,
         "terms_per_document": round(fmean(lengths), 1) if lengths else 0.0,
         "percentiles": {str(p): _percentile(lengths, p) for p in PERCENTILES} if lengths else {},
-        "impacts": {str(impact): number for impact, number in found.impacts.items()},
-        "frequent": [term._asdict() for term in found.frequent],
+        "impacts": {str(impact): number for impact, number in figures.impacts.items()},
+        "frequent": [term._asdict() for term in figures.frequent],
     }
 
 
@@ -42,15 +45,15 @@ def _percentile(ascending: list[int], percent: int) -> int:
 
 
 def show(stats: dict[str, Any]) -> str:
-    """For a person."""
-    shares = "  ".join(f"{p} %: {length}" for p, length in stats["percentiles"].items())
+    """Return the statistics as text for a terminal."""
+    percentiles = "  ".join(f"{p} %: {length}" for p, length in stats["percentiles"].items())
     lines = [
         f"documents           {stats['documents']:,}",
         f"terms               {stats['terms']:,}",
         f"postings            {stats['postings']:,}",
         f"size                {stats['bytes'] / 1e6:,.1f} MB, "
-        f"{stats['bytes_per_posting']} bytes a posting",
-        f"terms per document  {stats['terms_per_document']}  ({shares})",
+        f"{stats['bytes_per_posting']} bytes per posting",
+        f"terms per document  {stats['terms_per_document']}  ({percentiles})",
         "",
         "impacts",
         *_histogram({int(impact): number for impact, number in stats["impacts"].items()}),
@@ -58,12 +61,12 @@ def show(stats: dict[str, Any]) -> str:
     ]
     rows = [
         [
-            one["term"],
-            f"{one['documents']:,}",
-            f"{one['documents'] / stats['documents']:.1%}",
-            f"{one['impacts'] / one['documents']:.1f}",
+            term["term"],
+            f"{term['documents']:,}",
+            f"{term['documents'] / stats['documents']:.1%}",
+            f"{term['impacts'] / term['documents']:.1f}",
         ]
-        for one in stats["frequent"]
+        for term in stats["frequent"]
     ]
     table = text_table(["most frequent", "documents", "share", "mean impact"], rows)
     return "\n".join([*lines, table])
@@ -76,10 +79,10 @@ def _histogram(impacts: dict[int, int]) -> list[str]:
     bins = [0] * BINS
     for impact, number in impacts.items():
         bins[(impact - 1) // width] += number
-    most = max(bins)
+    largest = max(bins)
     return [
-        f"{place * width + 1:>6} - {(place + 1) * width:<6} {number:>12,} "
-        + "#" * -(-number * BAR // most)
-        for place, number in enumerate(bins)
-        if any(bins[place:])
+        f"{index * width + 1:>6} - {(index + 1) * width:<6} {number:>12,} "
+        + "#" * -(-number * BAR // largest)
+        for index, number in enumerate(bins)
+        if any(bins[index:])
     ]

@@ -1,4 +1,4 @@
-"""Scoring runs against relevance judgements."""
+"""Scores of runs against relevance judgements."""
 
 from typing import TYPE_CHECKING
 

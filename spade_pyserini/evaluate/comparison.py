@@ -1,4 +1,4 @@
-"""Several runs on the same judgements, as one table."""
+"""The scores of several runs on the same judgements, as one table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 
 from ir_measures import Measure
 
-from spade_pyserini.corpora.qrels import Qrels
 from spade_pyserini.errors import InputError, NoCommonTopicError, UsageError
 from spade_pyserini.evaluate.measures import (
     DEFAULT_MEASURES,
@@ -17,7 +16,8 @@ from spade_pyserini.evaluate.measures import (
     evaluate_queries,
     measure_name,
 )
-from spade_pyserini.evaluate.significance import MARK, Difference, paired_t_test
+from spade_pyserini.evaluate.significance import MARK, PairedTest, paired_t_test
+from spade_pyserini.formats.qrels import Qrels
 from spade_pyserini.formats.runs import read_run
 from spade_pyserini.records import Ranking
 
@@ -26,22 +26,32 @@ Values = dict[Measure, dict[str, float]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Values by run, measure and topic; differences from the baseline, where there is one."""
+    """The scores of several runs.
+
+    measures: the columns of the table.
+    values: scores by run, measure and topic.
+    tests: significance tests against the baseline by run and measure; empty without a baseline.
+    level: the lowest grade that binary measures count as relevant.
+    """
 
     measures: list[Measure]
     values: dict[str, Values]
-    differences: dict[str, dict[Measure, Difference]]
+    tests: dict[str, dict[Measure, PairedTest]]
     level: int
 
     def header(self) -> list[str]:
+        """The names of the columns."""
         return ["run", *map(measure_name, self.measures)]
 
     def rows(self) -> list[list[str]]:
-        """A line for each run, with a mark where it differs significantly from the baseline."""
-        return [[name, *(self._cell(name, one) for one in self.measures)] for name in self.values]
+        """A row for each run; a mark shows a significant difference from the baseline."""
+        return [
+            [name, *(self._cell(name, measure) for measure in self.measures)]
+            for name in self.values
+        ]
 
     def per_query(self) -> tuple[list[str], list[list[str]]]:
-        """A line for each topic of each run."""
+        """The header and a row for each topic of each run."""
         rows = [
             [name, qid, *(f"{values[measure][qid]:.4f}" for measure in self.measures)]
             for name, values in self.values.items()
@@ -50,8 +60,8 @@ class Comparison:
         return ["run", "topic", *self.header()[1:]], rows
 
     def _cell(self, name: str, measure: Measure) -> str:
-        found = self.differences.get(name, {}).get(measure)
-        mark = MARK if found and found.significant else " " if self.differences else ""
+        test = self.tests.get(name, {}).get(measure)
+        mark = MARK if test and test.significant else " " if self.tests else ""
         return f"{aggregate(measure, self.values[name][measure]):.4f}{mark}"
 
 
@@ -66,32 +76,36 @@ def compare_runs(
 ) -> Comparison:
     """Score runs; with a baseline, test every other run against it.
 
-    ``level`` is the lowest grade that binary measures take for relevant. A run without any of the
-    topics is an error, or if not ``strict``, one that found nothing.
+    ``level`` is the lowest grade that binary measures count as relevant. A run that has none of the
+    judged topics is an error; with ``strict=False`` it scores 0.
     """
     if baseline is not None and baseline not in runs:
-        raise UsageError(f"the baseline {baseline} is none of the runs")
-    wanted = list(measures or DEFAULT_MEASURES)
+        raise UsageError(f"baseline={baseline}: not one of the runs")
+    columns = list(measures or DEFAULT_MEASURES)
     values: dict[str, Values] = {}
     for name, run in runs.items():
-        some = any(ranking.qid in qrels for ranking in run)
-        nothing = [Ranking(qid, []) for qid in qrels]
-        scored = run if some or strict else nothing
-        found = evaluate_queries(qrels, scored, [at_level(one, level) for one in wanted])
-        values[name] = {one: found[at_level(one, level)] for one in wanted}
-    differences = {}
-    if baseline is not None:
-        others = [name for name in runs if name != baseline]
-        for name in others:
-            differences[name] = {
-                one: paired_t_test(values[baseline][one], values[name][one], len(others))
-                for one in wanted
-            }
-    return Comparison(wanted, values, differences, level)
+        has_common_topic = any(ranking.qid in qrels for ranking in run)
+        rankings = run if has_common_topic or strict else [Ranking(qid, []) for qid in qrels]
+        leveled = [at_level(measure, level) for measure in columns]
+        scores = evaluate_queries(qrels, rankings, leveled)
+        values[name] = {measure: scores[at_level(measure, level)] for measure in columns}
+    tests = {} if baseline is None else _test_against(baseline, values)
+    return Comparison(columns, values, tests, level)
+
+
+def _test_against(baseline: str, values: dict[str, Values]) -> dict[str, dict[Measure, PairedTest]]:
+    others = [name for name in values if name != baseline]
+    return {
+        name: {
+            measure: paired_t_test(before, values[name][measure], len(others))
+            for measure, before in values[baseline].items()
+        }
+        for name in others
+    }
 
 
 def read_runs(paths: Sequence[str | Path], qrels: Qrels) -> dict[str, list[Ranking]]:
-    """Runs by the shortest names that tell them apart; each has topics with judgements."""
+    """Read runs by short, distinct names; a run without any judged topic is an error."""
     runs = {}
     for path, name in zip(paths, short_names(paths), strict=True):
         run = read_run(path)
@@ -104,7 +118,7 @@ def read_runs(paths: Sequence[str | Path], qrels: Qrels) -> dict[str, list[Ranki
 
 
 def short_names(paths: Sequence[str | Path]) -> list[str]:
-    """File names, or whole paths where two files have the same name."""
+    """Return the file names, or the full paths if two files have the same name."""
     names = [Path(path).name for path in paths]
     if len({str(path) for path in paths}) < len(paths):
         raise UsageError("the same run was given twice")

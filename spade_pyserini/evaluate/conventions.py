@@ -1,37 +1,41 @@
-"""What is said under a table: the conventions that change its figures."""
+"""The notes below a table: the conventions that its scores depend on."""
 
 from __future__ import annotations
 
-from spade_pyserini.corpora.qrels import Qrels
 from spade_pyserini.evaluate.significance import LEVEL, MARK
+from spade_pyserini.formats.qrels import Qrels
 from spade_pyserini.records import Ranking
 
 
 def conventions(
     qrels: Qrels, runs: dict[str, list[Ranking]], *, level: int, baseline: str | None = None
 ) -> str:
-    """One line for each convention that matters for these runs."""
+    """Return a line for each convention that affects these runs."""
     lines = [
-        f"{len(qrels)} topics with judgements; topics without hits count as 0 (trec_eval -c); "
-        "ties are broken as trec_eval does, by docid"
+        f"{len(qrels)} judged topics; topics without hits count as 0 (trec_eval -c); "
+        "ties are ordered by docid, as trec_eval does"
     ]
     if level > 1:
-        lines.append(f"grades of {level} and more are relevant in binary measures (trec_eval -l)")
+        lines.append(f"binary measures count grades of {level} and more as relevant (trec_eval -l)")
     if baseline is not None:
         others = len(runs) - 1
         lines.append(
-            f"{MARK} differs from {baseline}: paired t-test, p < {LEVEL} with Bonferroni's "
-            f"correction for {others} comparison{'s' if others > 1 else ''}"
+            f"{MARK} significant difference from {baseline}: paired t-test, p < {LEVEL} with "
+            f"Bonferroni's correction for {others} comparison{'s' if others > 1 else ''}"
         )
     for name, run in runs.items():
-        found = {ranking.qid for ranking in run}
-        if without := len(qrels.keys() - found):
+        qids = {ranking.qid for ranking in run}
+        if without := len(qrels.keys() - qids):
             lines.append(f"{name}: {without} topics without hits")
-        if unjudged := len(found - qrels.keys()):
-            lines.append(f"{name}: {unjudged} topics without judgements are left out")
-        if selves := sum(any(hit.docid == one.qid for hit in one.hits) for one in run):
+        if unjudged := len(qids - qrels.keys()):
+            lines.append(f"{name}: {unjudged} topics without judgements are ignored")
+        if selves := sum(map(_retrieves_itself, run)):
             lines.append(
-                f"{name}: {selves} topics find the document of their own id (as in ArguAna); "
-                "search --remove-query leaves it out"
+                f"{name}: {selves} topics retrieve the document with their own id (as in ArguAna); "
+                "`spade search --remove-query` leaves it out"
             )
     return "\n".join(lines)
+
+
+def _retrieves_itself(ranking: Ranking) -> bool:
+    return any(hit.docid == ranking.qid for hit in ranking.hits)

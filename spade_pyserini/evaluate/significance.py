@@ -1,4 +1,4 @@
-"""Whether two runs really differ: paired t-tests over the topics, with Bonferroni's correction."""
+"""Significance of the difference of two runs: paired t-tests with Bonferroni's correction."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import NamedTuple
 from scipy.stats import ttest_rel
 
 LEVEL = 0.05
-MARK = "◇"  # the paper's
+MARK = "◇"  # as in the paper
 
 
-class Difference(NamedTuple):
-    """How far a run is from the baseline on one measure, and how sure that is.
+class PairedTest(NamedTuple):
+    """The test of a run against the baseline on one measure.
 
-    ``p`` is corrected for the number of runs that the baseline is compared with.
+    mean: the mean difference, above 0 where the run is better.
+    p: corrected for the number of runs that are compared with the baseline.
     """
 
     mean: float
@@ -22,18 +23,23 @@ class Difference(NamedTuple):
 
     @property
     def significant(self) -> bool:
+        """Whether p is below `LEVEL`."""
         return self.p < LEVEL
 
 
 def paired_t_test(
     baseline: dict[str, float], run: dict[str, float], comparisons: int = 1
-) -> Difference:
-    """Compare the values of the same topics."""
+) -> PairedTest:
+    """Test the difference of two runs, given their scores by topic.
+
+    ``comparisons`` is the number of runs that are compared with the baseline.
+    """
     topics = list(baseline)
     differences = [run[topic] - baseline[topic] for topic in topics]
     mean = sum(differences) / len(topics)
     if len(topics) < 2 or max(differences) == min(differences):
-        # No spread: the test is undefined. All alike is no difference; all shifted alike is one.
-        return Difference(mean, 0.0 if mean and len(topics) > 1 else 1.0)
+        # Without variance the test is undefined. No difference anywhere is not significant, the
+        # same difference for all of several topics is.
+        return PairedTest(mean, 0.0 if mean and len(topics) > 1 else 1.0)
     p = float(ttest_rel([run[topic] for topic in topics], list(baseline.values())).pvalue)
-    return Difference(mean, min(1.0, p * comparisons) if math.isfinite(p) else 1.0)
+    return PairedTest(mean, min(1.0, p * comparisons) if math.isfinite(p) else 1.0)

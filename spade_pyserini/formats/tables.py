@@ -5,6 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
+
+from spade_pyserini.errors import InputError
+from spade_pyserini.formats.lines import read_lines
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 LATEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "◇": r"$^{\diamond}$"}
@@ -61,3 +65,20 @@ def _number(cell: str) -> float | str:
         return float(cell)
     except ValueError:
         return cell
+
+
+def read_csv(path: Path) -> list[list[str]]:
+    """Read a CSV file with a header and at least one row, all of the same length."""
+    rows: list[list[str]] = []
+    reader = csv.reader((f"{line}\n" for _, line in read_lines(path)), strict=True)
+    try:
+        for row in reader:
+            if rows and len(row) != len(rows[0]):
+                message = f"expected {len(rows[0])} columns, found {len(row)}"
+                raise InputError(message, path, reader.line_num)
+            rows.append(row)
+    except csv.Error as error:
+        raise InputError(f"not valid CSV ({error})", path, reader.line_num) from None
+    if len(rows) < 2:
+        raise InputError("expected a header and at least one row", path)
+    return rows

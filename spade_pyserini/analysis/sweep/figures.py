@@ -7,7 +7,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from spade_pyserini.analysis.sweep.results import PARAMETERS, Row
-from spade_pyserini.formats.files import atomic_write, remove
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.paths import remove
 
 FORMS = ("png", "svg")
 LATENCY, SIZE = "ms per query", "index MB"
@@ -15,11 +16,14 @@ LARGEST = 400  # area of the point for the largest index, in square points
 
 
 def draw_figures(rows: list[Row], measure: str, folder: Path) -> list[Path]:
-    """``alpha``, ``gamma`` and ``k``, where they vary, and ``tradeoff``, as PNG and SVG."""
+    """Draw a figure for each parameter that varies, and ``tradeoff``, as PNG and SVG.
+
+    Returns the paths of the files.
+    """
     varying = [name for name in PARAMETERS if len({row[name] for row in rows}) > 1]
     figures = {name: _over(name, rows, varying, measure) for name in varying}
     figures["tradeoff"] = _tradeoff(rows, varying, measure)
-    for name in {*PARAMETERS} - figures.keys():  # of a sweep that this one replaces
+    for name in {*PARAMETERS} - figures.keys():  # left by earlier results with more values
         for form in FORMS:
             remove(folder / f"{name}.{form}")
     paths = []
@@ -33,15 +37,15 @@ def draw_figures(rows: list[Row], measure: str, folder: Path) -> list[Path]:
 
 
 def _over(name: str, rows: list[Row], varying: list[str], measure: str) -> Figure:
-    """Effectiveness, latency and size over one parameter, a line for each value of the others."""
+    """Draw effectiveness, latency and size over a parameter; lines for the other parameters."""
     figure = Figure(figsize=(6.4, 7), layout="constrained")
     panels = figure.subplots(3, 1, sharex=True)
     others = [other for other in varying if other != name]
-    for label, found in _groups(rows, others).items():
-        found.sort(key=lambda row: row[name])
+    for label, group in _groups(rows, others).items():
+        group.sort(key=lambda row: row[name])
         for panel, column in zip(panels, (measure, LATENCY, SIZE), strict=True):
-            values = [row[column] for row in found]
-            panel.plot([row[name] for row in found], values, "o-", label=label)
+            values = [row[column] for row in group]
+            panel.plot([row[name] for row in group], values, "o-", label=label)
             panel.set_ylabel(column)
             panel.grid(alpha=0.3)
     for panel in panels[1:]:
@@ -53,16 +57,16 @@ def _over(name: str, rows: list[Row], varying: list[str], measure: str) -> Figur
 
 
 def _tradeoff(rows: list[Row], varying: list[str], measure: str) -> Figure:
-    """The paper's Figure 1: better is higher, faster is further left, larger takes more disk."""
+    """Draw the paper's Figure 1: effectiveness over latency; a point's area is the index size."""
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     panel = figure.subplots()
     largest = max(row[SIZE] for row in rows) or 1.0
     first, others = varying[:1], varying[1:]
-    for label, found in _groups(rows, others).items():
-        areas = [LARGEST * row[SIZE] / largest for row in found]
-        places = [row[LATENCY] for row in found], [row[measure] for row in found]
-        panel.scatter(*places, s=areas, alpha=0.5, label=label)
-        for row in found:
+    for label, group in _groups(rows, others).items():
+        areas = [LARGEST * row[SIZE] / largest for row in group]
+        points = [row[LATENCY] for row in group], [row[measure] for row in group]
+        panel.scatter(*points, s=areas, alpha=0.5, label=label)
+        for row in group:
             text = _label(row, first)
             panel.annotate(text, (row[LATENCY], row[measure]), fontsize=7, ha="center", va="center")
     panel.set(xlabel=LATENCY, ylabel=measure, title=f"area: index size, at most {largest:.3g} MB")
@@ -74,7 +78,7 @@ def _tradeoff(rows: list[Row], varying: list[str], measure: str) -> Figure:
 
 
 def _groups(rows: list[Row], names: list[str]) -> dict[str, list[Row]]:
-    """Rows that agree in these parameters."""
+    """Return groups of rows that agree in these parameters, by label."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(_label(row, names), []).append(row)

@@ -1,4 +1,4 @@
-"""Vectors for another alpha and gamma, from the two encoders' components instead of a model."""
+"""Impact vectors for any alpha and gamma, computed from the components without the model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from spade_pyserini.encode.task import clipped, write_vectors
 from spade_pyserini.formats.components import ComponentVector, read_components
-from spade_pyserini.formats.vectors import VectorManifest, tokenizer_path
+from spade_pyserini.formats.vector_manifest import VectorManifest, tokenizer_path
 from spade_pyserini.models.aggregation import mix
 from spade_pyserini.models.quantize import calibrate, quantize
 from spade_pyserini.models.wordpieces import WordPieces
@@ -22,68 +22,73 @@ from spade_pyserini.records import ImpactVector
 
 
 class Components:
-    """The components beside the vectors in ``source``, and what one look at all of them tells.
+    """The components of the vectors in ``source``, with statistics from one pass over them.
 
-    ``frequency`` counts the documents whose expansion vector has a term; ``largest`` is a term's
-    largest weight at each alpha, [alphas, |V|].
+    frequency: for each term, the number of documents whose expansion vector has it.
+    largest: the largest weight of each term at each alpha, [alphas, |V|].
     """
 
     def __init__(self, source: Path, alphas: Sequence[float]) -> None:
         self.source, self.alphas = source, list(dict.fromkeys(alphas))
         self.manifest = VectorManifest.load(source)
         self.wordpieces = WordPieces.load(tokenizer_path(source))
-        self._places = {term: place for place, term in enumerate(self.wordpieces.terms)}
+        self._term_ids = {term: term_id for term_id, term in enumerate(self.wordpieces.terms)}
         self.frequency: Counter[str] = Counter()
-        self.largest = torch.zeros(len(self.alphas), len(self._places))
+        self.largest = torch.zeros(len(self.alphas), len(self._term_ids))
         total = self.manifest.documents
-        for vector in progress_bar(read_components(source), "looking", "documents", total):
+        for vector in progress_bar(
+            read_components(source), "reading components", "documents", total
+        ):
             self.frequency.update(vector.expansion.keys())
             terms = self._terms(vector)
-            places = [self._places[term] for term in terms]
+            term_ids = [self._term_ids[term] for term in terms]
             for row, alpha in zip(self.largest, self.alphas, strict=True):
-                row[places] = torch.maximum(row[places], self._weights(vector, terms, alpha))
+                row[term_ids] = torch.maximum(row[term_ids], self._weights(vector, terms, alpha))
 
     def frequent(self, gamma: float) -> set[str]:
-        """Corpus-level pruning: the terms in more than gamma of the expansion vectors."""
-        most = gamma * self.manifest.documents
-        return {term for term, count in self.frequency.items() if count > most}
+        """Return the terms in more than the share gamma of the expansion vectors.
+
+        Corpus-level pruning removes them.
+        """
+        limit = gamma * self.manifest.documents
+        return {term for term, count in self.frequency.items() if count > limit}
 
     def scale(self, alpha: float, removed: set[str]) -> float:
-        """The scale that gives the largest weight of all documents the largest impact."""
+        """Return the scale that maps the largest weight of all documents to the largest impact."""
         largest = self.largest[self.alphas.index(alpha)].clone()
-        largest[[self._places[term] for term in removed]] = 0
+        largest[[self._term_ids[term] for term in removed]] = 0
         return calibrate(largest.max().item(), self.manifest.settings.bits)
 
     def write_vectors(
         self, folder: Path, alpha: float, removed: set[str], scale: float
     ) -> VectorManifest:
-        """The vectors of all documents, with their manifest and tokenizer, as `encode` has them."""
+        """Write the vectors of all documents, with their manifest and tokenizer."""
         bits = self.manifest.settings.bits
         settings = replace(self.manifest.settings, alpha=alpha, scale=scale)
         components = read_components(self.source)
         shards = []
-        for number, known in enumerate(self.manifest.shards):
-            vectors, cut_off = [], 0
-            for vector in itertools.islice(components, known.documents):
+        for number, shard in enumerate(self.manifest.shards):
+            vectors, too_large = [], 0
+            for vector in itertools.islice(components, shard.documents):
                 terms = self._terms(vector, removed)
                 weights = self._weights(vector, terms, alpha)
-                cut_off += clipped(weights, scale, bits)
-                impacts = zip(terms, quantize(weights, scale, bits).tolist(), strict=True)
-                kept = {term: impact for term, impact in impacts if impact}
-                vectors.append(ImpactVector(vector.docid, kept))
-            shards.append(write_vectors(folder, number, vectors, cut_off, known.input_sha256))
+                too_large += clipped(weights, scale, bits)
+                pairs = zip(terms, quantize(weights, scale, bits).tolist(), strict=True)
+                impacts = {term: impact for term, impact in pairs if impact}
+                vectors.append(ImpactVector(vector.docid, impacts))
+            shards.append(write_vectors(folder, number, vectors, too_large, shard.input_sha256))
         self.wordpieces.save(tokenizer_path(folder))
         manifest = VectorManifest(settings, self.manifest.trained, complete=True, shards=shards)
         manifest.save(folder)
         return manifest
 
     def _terms(self, vector: ComponentVector, removed: set[str] | None = None) -> list[str]:
-        """A document's terms in the order of the vocabulary."""
+        """Return the document's terms in the order of the vocabulary."""
         terms = (vector.weighting.keys() | vector.expansion.keys()) - (removed or set())
-        return sorted(terms, key=self._places.__getitem__)
+        return sorted(terms, key=self._term_ids.__getitem__)
 
     def _weights(self, vector: ComponentVector, terms: list[str], alpha: float) -> Tensor:
-        """Eq. 10 for these terms of a document, in 32 bits as the model does it."""
+        """Return the weights of these terms (Eq. 10), [terms], in 32 bits as in the model."""
         weighting = torch.tensor([vector.weighting.get(term, 0.0) for term in terms])
         expansion = torch.tensor([vector.expansion.get(term, 0.0) for term in terms])
         return mix(weighting, expansion, alpha, self.manifest.settings.saturate)

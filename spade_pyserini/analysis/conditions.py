@@ -1,0 +1,152 @@
+"""Conditions: commands with the figures that they must produce, read from a YAML file.
+
+The conditions of this package are in ``reproduce.yaml``, which describes the fields. Figures with
+``source: measured`` are checked, those with ``source: paper`` only shown.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Container
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from spade_pyserini.errors import InputError, UsageError
+from spade_pyserini.formats.lines import read_lines
+
+CONDITIONS = Path(__file__).with_name("reproduce.yaml")
+SOURCES = ("measured", "paper")
+PACKAGE = "spade_pyserini"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The figures that a run must have on some judgements, within the tolerance."""
+
+    run: str
+    qrels: str
+    measures: dict[str, float]
+    source: str
+    tolerance: float = 0.0001
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Commands and their figures. ``published`` tells the figures that others have published."""
+
+    name: str
+    title: str
+    collection: str
+    model: str
+    commands: list[str]
+    expected: list[Expected]
+    published: str = ""
+
+
+def read_conditions(path: Path, known: Container[str]) -> dict[str, Condition]:
+    """Return all conditions of a file by name; ``known`` has the names of the commands."""
+    conditions: dict[str, Condition] = {}
+    for number, entry in enumerate(_read_yaml(path), start=1):
+        name = entry.get("name") if isinstance(entry, dict) else None
+        label = f"condition {name if isinstance(name, str) else f'{number} of the list'}"
+        try:
+            condition = _condition(entry, known)
+            if condition.name in conditions:
+                raise ValueError("the name was used before")
+        except ValueError as error:
+            raise InputError(f"{label}: {error}", path) from None
+        conditions[condition.name] = condition
+    return conditions
+
+
+def split_command(command: str) -> list[str]:
+    """Return the words after ``spade``: the name of a command and its arguments.
+
+    Commands are written as ``spade encode ...``, or as ``spade_pyserini.encode ...``.
+    """
+    first, *words = shlex.split(command)
+    if first == "spade":
+        return words
+    package, _, name = first.partition(".")
+    return [name, *words] if package == PACKAGE else []
+
+
+def _read_yaml(path: Path) -> list[Any]:
+    import yaml
+
+    try:
+        entries = yaml.safe_load("\n".join(line for _, line in read_lines(path)))
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: an impossible date
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else None
+        problem = getattr(error, "problem", error)
+        raise InputError(f"not valid YAML ({problem})", path, line) from None
+    if not isinstance(entries, list) or not entries:
+        raise InputError("expected a list of conditions", path)
+    return entries
+
+
+def _condition(entry: object, known: Container[str]) -> Condition:
+    values = _fields(entry, Condition)
+    for command in _list(values, "commands"):
+        _check_command(command, known)
+    values["expected"] = [_expected(figures) for figures in _list(values, "expected")]
+    return Condition(**values)
+
+
+def _expected(entry: object) -> Expected:
+    values = _fields(entry, Expected)
+    if values["source"] not in SOURCES:
+        raise ValueError(f"the source {values['source']!r} is not {' or '.join(SOURCES)}")
+    measures = values["measures"]
+    if not isinstance(measures, dict) or not measures:
+        raise ValueError("measures: expected names with figures, as in nDCG@10: 0.5")
+    for name, figure in [*measures.items(), ("tolerance", values.get("tolerance", 0))]:
+        is_number = isinstance(figure, int | float) and not isinstance(figure, bool)
+        if not isinstance(name, str) or not is_number or not math.isfinite(figure) or figure < 0:
+            raise ValueError(f"{name}: {figure!r} is not a number of 0 or more")
+    from spade_pyserini.evaluate import parse_measures
+
+    try:
+        if len(parse_measures([*measures])) != len(measures):
+            raise ValueError("measures: give each measure a line of its own")
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+    return Expected(**values)
+
+
+def _fields(entry: object, record: type[Condition] | type[Expected]) -> dict[str, Any]:
+    """Return a mapping's values after checking that they are the fields of ``record``."""
+    name = record.__name__.lower()
+    if not isinstance(entry, dict):
+        raise ValueError(f"a {name} must be a mapping, not {entry!r}")
+    known = {field.name: field for field in fields(record)}
+    if unknown := [str(key) for key in entry if key not in known]:
+        raise ValueError(f"unknown: {', '.join(unknown)}; known are {', '.join(known)}")
+    for name, field in known.items():
+        if name not in entry and field.default is MISSING:
+            raise ValueError(f"{name} is missing")
+        if field.type == "str" and not isinstance(entry.get(name, ""), str):
+            raise ValueError(f"{name}: {entry[name]!r} is not a string; put it in quotes")
+    return dict(entry)
+
+
+def _list(values: dict[str, Any], name: str) -> list[Any]:
+    entries = values[name]
+    if not isinstance(entries, list) or not entries:
+        raise ValueError(f"{name}: expected a list with at least one entry")
+    return entries
+
+
+def _check_command(command: object, known: Container[str]) -> None:
+    if not isinstance(command, str):
+        raise ValueError(f"the command {command!r} is not a string")
+    try:
+        words = split_command(command)
+    except ValueError as error:  # an open quote, or an empty command
+        raise ValueError(f"the command {command!r} cannot be parsed ({error})") from None
+    if not words or words[0] not in known:
+        first = " ".join(command.split()[:2])
+        raise ValueError(f"{first!r} is not a command; write `spade encode ...` and so on")

@@ -1,0 +1,57 @@
+"""The options of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ir_measures import Measure
+
+from spade_pyserini.corpora import Corpus
+from spade_pyserini.errors import UsageError
+from spade_pyserini.evaluate import DEFAULT_MEASURES
+from spade_pyserini.models import SpadeEncoder
+
+ALPHAS = tuple(step / 10 for step in range(11))  # the paper's grid
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """The grid of a sweep and its measures.
+
+    alpha: weights of term expansion, the paper's alpha.
+    gamma: shares of documents; terms in more expansion vectors than that are removed, the paper's
+        gamma. 1 removes none.
+    k: numbers of expansion terms per token; that of the components by default.
+    measures: the measures of each setting.
+    level: the lowest grade that binary measures count as relevant.
+    overwrite: discard the results of earlier calls.
+    """
+
+    alpha: Sequence[float] = ALPHAS
+    gamma: Sequence[float] = (1.0,)
+    k: Sequence[int] = ()
+    measures: Sequence[Measure] = DEFAULT_MEASURES
+    level: int = 1
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        for name, values in (("alpha", self.alpha), ("gamma", self.gamma)):
+            if invalid := [value for value in values if not 0 <= value <= 1]:
+                raise UsageError(f"{name}={invalid[0]}: expected a number from 0 to 1")
+
+
+class Origin(NamedTuple):
+    """The corpus and the model of the components; needed to encode with another k."""
+
+    corpus: Corpus
+    encoder: SpadeEncoder
+
+
+class Setting(NamedTuple):
+    """A point of the grid."""
+
+    alpha: float
+    gamma: float
+    k: int
