@@ -22,7 +22,7 @@ from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.models import SpadeConfig
 from spade_pyserini.models.extensions import with_corpus_idf
 from spade_pyserini.models.term_counts import TermCounts
-from spade_pyserini.train import Recipe
+from spade_pyserini.train import Recipe, make_recipe
 from tests.commands import Commands
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -174,7 +174,7 @@ def recipe(
                 run.write(f"q{qid} Q0 {docid} {rank + 1} {9 - rank} x\n")
                 if rank < 2:
                     qrels.write(f"q{qid} 0 {docid} 1\n")
-    return Recipe(
+    return make_recipe(
         backbone=str(tiny_backbone),
         corpus=str(tiny_corpus),
         queries=str(folder / "queries.tsv"),
