@@ -11,7 +11,7 @@ from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import OutputExistsError, UsageError
 from spade_pyserini.index import build_bm25_index
-from spade_pyserini.search import Bm25Searcher, search_topics, write_run
+from spade_pyserini.search import Bm25Searcher, SearchOptions, search_topics, write_run
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.samples import DataDir
 
@@ -83,6 +83,6 @@ def _search(run: MinedRun, folder: Path, hits: int, data_dir: DataDir) -> None:
     except OutputExistsError:  # the corpus has changed since the index was built
         build_bm25_index(documents, index, threads=2, overwrite=True)
     with Bm25Searcher(index) as searcher:
-        rankings = search_topics(searcher, topics, hits=hits, threads=2)
+        rankings = search_topics(searcher, topics, SearchOptions(hits=hits, threads=2))
         without = write_run(rankings, path, "bm25", overwrite=True)
     logger.info("%s: %d topics, %d of them without a hit", path, len(topics), without)
