@@ -24,11 +24,11 @@ __all__ = [
 __getattr__ = lazy(
     __name__,
     {
-        "head": ["fit_head"],
+        "masked_lm": ["fit_head"],
         "loop": ["train"],
         "mine": ["mine_negatives"],
-        "query_head": ["fit_query_head"],
+        "term_vectors": ["fit_query_head"],
         "recipe": ["Recipe", "load_recipe"],
-        "request_weights": ["fit_request_weights"],
+        "template_weights": ["fit_request_weights"],
     },
 )
