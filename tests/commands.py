@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import shutil
 import subprocess
 import sys
@@ -49,6 +50,24 @@ def child(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedPr
     """Run ``python -m spade_pyserini...`` in a process of its own."""
     command = [sys.executable, "-m", *map(str, arguments)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a line of shell with the programs of this Python's environment on the path."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    # Real models run faster with threads; other test workers need the remaining cores.
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    threads = max(1, len(os.sched_getaffinity(0)) // workers)
+    environment = {**os.environ, "PATH": path, "OMP_NUM_THREADS": str(threads)}
+    return subprocess.run(
+        command,
+        shell=True,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def copy_artifact(folder: Path, target: Path) -> Path:

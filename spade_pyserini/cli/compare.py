@@ -1,17 +1,9 @@
-"""``python -m spade_pyserini.compare``: two runs, topic by topic."""
+"""``spade compare``: compare two runs topic by topic."""
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from spade_pyserini.cli import command
-from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.files import refuse_existing
-from spade_pyserini.formats.tables import text_table
-
-if TYPE_CHECKING:
-    pass
 
 from spade_pyserini.analysis.compare import (
     MEASURE,
@@ -24,30 +16,35 @@ from spade_pyserini.analysis.compare import (
     t_test,
     tally,
 )
+from spade_pyserini.cli import arguments
+from spade_pyserini.errors import UsageError
+from spade_pyserini.formats.files import refuse_existing
+from spade_pyserini.formats.tables import text_table
 
-MODULE = "spade_pyserini.compare"
-EXAMPLE = """python -m spade_pyserini.compare runs/run.pydoc.bm25.pydoc-test.txt \\
-      runs/run.pydoc.spade.pydoc-test.txt --qrels pydoc/test --topics pydoc/test"""
+EXAMPLE = """spade compare runs/run.pydoc.bm25.pydoc-test.txt \\
+      runs/run.pydoc.spade-mini.pydoc-test.txt --qrels pydoc/test --topics pydoc/test"""
 
 
-def main(arguments: list[str]) -> None:
-    description = f"Compare two runs topic by topic on one measure, {MEASURE} if none is named."
-    parser = command.parser(MODULE, description, EXAMPLE)
+def parser() -> argparse.ArgumentParser:
+    description = f"Compare two runs topic by topic on one measure (default: {MEASURE})."
+    parser = arguments.new_parser("compare", description, EXAMPLE)
     add = parser.add_argument
-    add("runs", nargs=2, metavar="RUN", help="two TREC runs: what was, and what shall be better")
-    command.add_judged(parser, MEASURE)
+    add("runs", nargs=2, metavar="RUN", help="two TREC runs: the baseline, then the candidate")
+    arguments.add_judgements(parser, MEASURE)
     add("--topics", metavar="NAME|FILE", help="show the texts of these topics")
     add(
         "--top",
-        type=command.positive,
+        type=arguments.positive,
         default=10,
         metavar="N",
-        help="topics shown in each direction",
+        help="number of gains and of losses to show",
     )
     add("--output", metavar="FIGURE", help="draw a bar for each topic: .png or .svg")
     add("--overwrite", action="store_true", help="replace an existing figure")
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
     output = Path(options.output) if options.output else None
     if output:
         figure_format(output)
@@ -59,36 +56,44 @@ def main(arguments: list[str]) -> None:
 
     measures = parse_measures(options.measure or [MEASURE])
     if len(measures) != 1:
-        raise UsageError("two runs are compared on one --measure")
-    qrels, level = command.judgements(options)
-    (first, before), (second, after) = read_runs(options.runs, qrels).items()
-    texts = {one.qid: one.text for one in read_topics(options.topics)} if options.topics else None
-    found = query_differences(qrels, before, after, measures[0], level)
-    print(f"{measure_name(measures[0])} of {second} against {first}, {len(found)} topics\n")
-    print(_summary(found))
-    for title, chosen in zip(("gains", "losses"), extremes(found, options.top), strict=True):
-        if chosen:
-            print(f"\nlargest {title}\n{_table(chosen, texts)}")
+        raise UsageError("give one --measure: runs are compared on a single measure")
+    qrels, level = arguments.read_judgements(options)
+    (baseline_name, baseline), (name, candidate) = read_runs(options.runs, qrels).items()
+    texts = None
+    if options.topics:
+        topics = read_topics(options.topics, data_dir=options.data_dir)
+        texts = {topic.qid: topic.text for topic in topics}
+    differences = query_differences(qrels, baseline, candidate, measures[0], level)
+    title = f"{measure_name(measures[0])} of {name} against {baseline_name}"
+    print(f"{title}, {len(differences)} topics\n")
+    print(_summary(differences))
+    for heading, rows in zip(
+        ("gains", "losses"), extremes(differences, options.top), strict=True
+    ):
+        if rows:
+            print(f"\nlargest {heading}\n{_table(rows, texts)}")
     if output:
-        draw_differences(found, f"{measure_name(measures[0])}: {second} against {first}", output)
+        caption = f"{measure_name(measures[0])}: {name} against {baseline_name}"
+        draw_differences(differences, caption, output)
         print(f"\n{output}")
 
 
-def _summary(found: list[QueryDifference]) -> str:
-    means = [sum(values) / len(found) for values in zip(*(one[1:3] for one in found), strict=True)]
-    tested = t_test(found)
-    wins, ties, losses = tally(found)
+def _summary(differences: list[QueryDifference]) -> str:
+    """Wins, ties and losses, both means, and the p-value of a paired t-test."""
+    first = sum(row.first for row in differences) / len(differences)
+    second = sum(row.second for row in differences) / len(differences)
+    test = t_test(differences)
+    wins, ties, losses = tally(differences)
     return (
         f"{wins} wins, {ties} ties, {losses} losses\n"
-        f"mean {means[0]:.4f} to {means[1]:.4f}: {tested.mean:+.4f}, "
-        f"paired t-test p = {tested.p:.2g}"
+        f"mean {first:.4f} to {second:.4f}: {test.mean:+.4f}, paired t-test p = {test.p:.2g}"
     )
 
 
-def _table(chosen: list[QueryDifference], texts: dict[str, str] | None) -> str:
+def _table(differences: list[QueryDifference], texts: dict[str, str] | None) -> str:
     rows = [
-        [one.qid, f"{one.first:.4f}", f"{one.second:.4f}", f"{one.difference:+.4f}"]
-        for one in chosen
+        [row.qid, f"{row.first:.4f}", f"{row.second:.4f}", f"{row.difference:+.4f}"]
+        for row in differences
     ]
     if texts is None:
         return text_table(["topic", "first", "second", "difference"], rows)
@@ -97,9 +102,14 @@ def _table(chosen: list[QueryDifference], texts: dict[str, str] | None) -> str:
 
 
 def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= WIDEST else f"{flat[: WIDEST - 1]}…"
+    """The text on one line, cut to the width of a column."""
+    line = " ".join(text.split())
+    return line if len(line) <= WIDEST else f"{line[: WIDEST - 1]}…"
 
 
 if __name__ == "__main__":
-    command.run(main)
+    import sys
+
+    from spade_pyserini.cli.main import main_of_module
+
+    sys.exit(main_of_module("compare"))

@@ -1,38 +1,56 @@
-"""``python -m spade_pyserini.corpora``: the collections that are known by name."""
+"""``spade corpora``: list the collections that are known by name."""
 
 from __future__ import annotations
 
-from spade_pyserini.cli import command
-from spade_pyserini.corpora.catalogue import VARIABLE, Collection, catalogue, data_dir
-from spade_pyserini.formats.tables import text_table
+import argparse
+from pathlib import Path
 
-MODULE = "spade_pyserini.corpora"
-EXAMPLE = "python -m spade_pyserini.corpora --data-dir ~/data"
+from spade_pyserini.cli import arguments
+
+EXAMPLE = "spade corpora --data-dir ~/data"
+NAMES = """
+A split has topics and judgements and is called CORPUS/SPLIT, as in scifact/test. The names of
+Pyserini and ir_datasets work as well. So do any other id of ir_datasets, a folder in the form of
+BEIR (FOLDER for the documents, FOLDER/test for a split), and hf:OWNER/DATASET for texts on
+Hugging Face."""
 
 
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "List the collections that are known by name.", EXAMPLE)
-    command.add_data_dir(parser)
-    parser.parse_args(arguments)
-    rows = [
-        [one.name, f"{one.documents:,}", " ".join(one.splits), one.licence, _here(one), one.title]
-        for one in catalogue().values()
-    ]
-    header = ["corpus", "documents", "splits", "licence", "here", "title"]
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade corpora``."""
+    description = "List the collections that are known by name."
+    parser = arguments.new_parser("corpora", description, EXAMPLE)
+    arguments.add_data_dir(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the catalogue, the collections of the data directory, and how names work."""
+    from spade_pyserini.corpora.catalogue import catalogue
+    from spade_pyserini.corpora.data_directory import VARIABLE, local_collections, resolve_data_dir
+    from spade_pyserini.formats.tables import text_table
+
+    folder = resolve_data_dir(options.data_dir)
+    others = local_collections(options.data_dir)
+    rows = []
+    for collection in catalogue().values():
+        local = collection.folder(options.data_dir)
+        if local:
+            others.pop(local.name, None)
+        here = "built in" if collection.name == "pydoc" else "yes" if local else "ir_datasets"
+        documents, splits = f"{collection.documents:,}", " ".join(collection.splits)
+        rows.append(
+            [collection.name, documents, splits, collection.licence, here, collection.title]
+        )
+    rows += [[name, "", _splits(path), "", "yes", ""] for name, path in others.items()]
+    header = ["corpus", "documents", "splits", "licence", "local copy", "title"]
     print(text_table(header, rows, left=(0, 2, 3, 4, 5)))
-    print(
-        "\nThe topics and judgements of a split are called corpus/split (scifact/test). Pyserini's"
-        "\nand ir_datasets' names do as well, so does any other id of ir_datasets, a folder in"
-        "\nBEIR's form (FOLDER, FOLDER/test), and hf:OWNER/DATASET for texts on Hugging Face."
-        f"\nLocal copies are looked for in {data_dir() or f'--data-dir, or ${VARIABLE}, not set'}."
-    )
+    print(NAMES)
+    if folder:
+        print(f"Local copies are read from {folder}.")
+    else:
+        print(f"Neither --data-dir nor ${VARIABLE} names a folder with local copies.")
 
 
-def _here(collection: Collection) -> str:
-    if collection.name == "pydoc" or collection.folder():
-        return "yes"
-    return "ir_datasets"
-
-
-if __name__ == "__main__":
-    command.run(main)
+def _splits(folder: Path) -> str:
+    """Names of the splits of a folder in the form of BEIR."""
+    return " ".join(sorted(path.stem for path in folder.glob("qrels/*.tsv")))

@@ -1,23 +1,20 @@
-"""``python -m spade_pyserini.demo``: the whole road on the built-in corpus, BM25 beside SpaDE."""
+"""``spade demo``: encode, index, search and score the built-in corpus, with BM25 next to SpaDE."""
 
 from __future__ import annotations
 
-import importlib
+import argparse
 import shlex
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from spade_pyserini.cli import command
-from spade_pyserini.corpora.qrels import read_qrels
-from spade_pyserini.corpora.topics import read_topics
-from spade_pyserini.evaluate import evaluate_run, parse_measures
-from spade_pyserini.formats.files import folder_bytes
-from spade_pyserini.formats.tables import text_table
-from spade_pyserini.formats.vectors import VectorManifest
-from spade_pyserini.records import Document, Topic
-from spade_pyserini.search import Bm25Searcher, ImpactSearcher, open_searcher, read_run
+from spade_pyserini.cli import arguments
+from spade_pyserini.cli.main import call
 
-MODULE = "spade_pyserini.demo"
+if TYPE_CHECKING:
+    from spade_pyserini.records import Topic
+    from spade_pyserini.search import Bm25Searcher, ImpactSearcher
+
 CORPUS, TOPICS = "pydoc", "pydoc-test"
 MODEL = "spade-mini"
 MEASURES = ("nDCG@10", "MRR@10", "R@100")
@@ -37,29 +34,36 @@ STEPS = (
 )
 
 
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "Encode, index, search and score pydoc.", f"python -m {MODULE}")
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade demo``."""
+    description = "Encode, index, search and score the documentation of Python's own library."
+    return arguments.new_parser("demo", description, "spade demo")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run all steps, then print a table of results, three example queries and the commands."""
     for step in STEPS:
-        _run(step)
-    _results()
-    _examples()
-    print("\nEach step by hand:")
+        print(f"\n$ spade {step}", flush=True)
+        name, *words = shlex.split(step)
+        call(name, words)
+    _print_results()
+    _print_examples()
+    print("\nThe commands of this demo:")
     for step in STEPS:
-        print(f"  python -m spade_pyserini.{step}")
-    print(f'  python -m spade_pyserini.search --index index/{SPADE} --query "YOUR WORDS"')
+        print(f"  spade {step}")
+    print(f'  spade search --index index/{SPADE} --query "YOUR WORDS"')
 
 
-def _run(step: str) -> None:
-    """Do a step as its command does it."""
-    print(f"\n$ python -m spade_pyserini.{step}", flush=True)
-    name, *arguments = shlex.split(step)
-    importlib.import_module(f"spade_pyserini.cli.{name}").main(arguments)
+def _print_results() -> None:
+    """Print effectiveness, size and latency of BM25 and SpaDE in one table."""
+    from spade_pyserini.corpora.qrels import read_qrels
+    from spade_pyserini.corpora.topics import read_topics
+    from spade_pyserini.evaluate import evaluate_run, parse_measures
+    from spade_pyserini.formats.files import folder_bytes
+    from spade_pyserini.formats.tables import text_table
+    from spade_pyserini.formats.vectors import VectorManifest
+    from spade_pyserini.search import open_searcher, read_run
 
-
-def _results() -> None:
-    """One table: how good, how large, how fast."""
     qrels, topics = read_qrels(TOPICS), read_topics(TOPICS)
     measures = parse_measures(list(MEASURES))
     rows = []
@@ -68,28 +72,24 @@ def _results() -> None:
         with open_searcher(f"index/{name}") as searcher:
             terms = searcher.manifest.postings / searcher.manifest.documents
             milliseconds = _latency(searcher, topics)
+        megabytes = folder_bytes(Path("index", name)) / 1e6
+        effectiveness = [f"{scores[measure]:.3f}" for measure in measures]
         rows.append(
-            [
-                title,
-                *(f"{scores[measure]:.3f}" for measure in measures),
-                f"{terms:.1f}",
-                f"{folder_bytes(Path('index', name)) / 1e6:.1f}",
-                f"{milliseconds:.1f}",
-            ]
+            [title, *effectiveness, f"{terms:.1f}", f"{megabytes:.1f}", f"{milliseconds:.1f}"]
         )
     header = ["model", *MEASURES, "terms/document", "index MB", "ms/query"]
     print(f"\n{CORPUS}, {len(topics)} test topics\n")
     print(text_table(header, rows))
-    print("\nms/query: tokenizing, Lucene and 1,000 hits, one thread, mean of the second pass.")
+    print(
+        "\nms/query: tokenizing and searching 1,000 hits with one thread, mean over the topics in "
+        "a second pass."
+    )
     if not VectorManifest.load(Path("encode", SPADE)).trained:
-        print(
-            "The heads of this SpaDE are UNTRAINED: the row shows that the road works, not what "
-            "SpaDE can do."
-        )
+        print("This SpaDE model is UNTRAINED: its row says nothing about effectiveness.")
 
 
 def _latency(searcher: ImpactSearcher | Bm25Searcher, topics: list[Topic]) -> float:
-    """Milliseconds a query, one after the other, once the JVM is warm."""
+    """Milliseconds per query, one query at a time, measured after a pass that warms the JVM."""
     for _ in range(2):
         start = time.perf_counter()
         for topic in topics:
@@ -97,11 +97,14 @@ def _latency(searcher: ImpactSearcher | Bm25Searcher, topics: list[Topic]) -> fl
     return (time.perf_counter() - start) / len(topics) * 1000
 
 
-def _examples() -> None:
-    """What a person would look at: three queries, their best documents, and why."""
+def _print_examples() -> None:
+    """Print the best documents of three topics and the impacts of the terms that match."""
     from spade_pyserini.corpora import open_corpus
+    from spade_pyserini.corpora.qrels import read_qrels
+    from spade_pyserini.corpora.topics import read_topics
+    from spade_pyserini.search import ImpactSearcher
 
-    documents: dict[str, Document] = {found.docid: found for found in open_corpus(CORPUS)}
+    documents = {document.docid: document for document in open_corpus(CORPUS)}
     qrels = read_qrels(TOPICS)
     with ImpactSearcher(f"index/{SPADE}") as searcher:
         for topic in read_topics(TOPICS):
@@ -110,12 +113,16 @@ def _examples() -> None:
             print(f"\n{topic.text!r}: {' '.join(searcher.wordpieces.query_terms(topic.text))}")
             for rank, hit in enumerate(searcher.search(topic.text, 3), start=1):
                 grade = qrels[topic.qid].get(hit.docid)
-                judged = "not judged" if grade is None else f"grade {grade}"
-                first = documents[hit.docid].text.split("\n")[0]
-                print(f"  {rank}. {hit.docid} ({judged}, score {hit.score:g}): {first[:70]}")
-                matched = searcher.matched_terms(topic.text, hit.docid)
-                print("     " + "  ".join(f"{term}:{impact}" for term, impact in matched.items()))
+                judgement = "not judged" if grade is None else f"grade {grade}"
+                line = documents[hit.docid].text.split("\n")[0]
+                print(f"  {rank}. {hit.docid} ({judgement}, score {hit.score:g}): {line[:70]}")
+                matches = searcher.matched_terms(topic.text, hit.docid)
+                print("     " + "  ".join(f"{term}:{impact}" for term, impact in matches.items()))
 
 
 if __name__ == "__main__":
-    command.run(main)
+    import sys
+
+    from spade_pyserini.cli.main import main_of_module
+
+    sys.exit(main_of_module("demo"))

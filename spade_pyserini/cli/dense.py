@@ -1,48 +1,51 @@
-"""``python -m spade_pyserini.dense``: a run of a dense bi-encoder, exact, through FAISS."""
+"""``spade dense``: the run of a dense bi-encoder, searched exactly with FAISS."""
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from spade_pyserini.cli import command
-from spade_pyserini.formats.files import (
-    refuse_existing,
-    safe_file_name,
-)
+from spade_pyserini.cli import arguments
+from spade_pyserini.formats.files import refuse_existing, safe_file_name
 from spade_pyserini.models.minilm import MINILM
 
-if TYPE_CHECKING:
-    pass
-
-from spade_pyserini.baselines.dense import dense_search, encode_dense
-
-MODULE = "spade_pyserini.dense"
-EXAMPLE = "python -m spade_pyserini.dense --corpus pydoc --topics pydoc/test --model minilm"
+EXAMPLE = "spade dense --corpus pydoc --topics pydoc/test --model minilm"
 
 
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "Embed a corpus, search it exactly with FAISS.", EXAMPLE)
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade dense``."""
+    description = "Embed a corpus and search it exactly with FAISS."
+    parser = arguments.new_parser("dense", description, EXAMPLE)
     add = parser.add_argument
-    add("--corpus", required=True, metavar="NAME|PATH", help="a name, or a folder or file")
-    add("--topics", required=True, metavar="NAME|FILE", help="a split's name, or a file")
+    add("--corpus", required=True, metavar="NAME|PATH", help=arguments.CORPUS_HELP)
+    add("--topics", required=True, metavar="NAME|FILE", help=arguments.TOPICS_HELP)
     add("--model", default=MINILM, metavar="NAME|DIR", help="minilm, a hub name or a folder")
-    add("--index", metavar="DIR", help="the embeddings (default: index/CORPUS.MODEL.dense)")
-    add("--output", metavar="FILE", help="default: runs/run.CORPUS.MODEL-dense.TOPICS.txt")
-    add("--hits", type=command.positive, default=1000, metavar="N", help="hits per topic")
-    add("--overwrite", action="store_true", help="replace a run, and embeddings of other things")
-    command.add_data_dir(parser)
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
+    add("--index", metavar="DIR", help="folder of embeddings (default: index/CORPUS.MODEL.dense)")
+    add("--output", metavar="FILE", help="run (default: runs/run.CORPUS.MODEL-dense.TOPICS.txt)")
+    add("--hits", type=arguments.positive, default=1000, metavar="N", help="hits per topic")
+    add(
+        "--overwrite",
+        action="store_true",
+        help="replace an existing run, and embeddings of another corpus or model",
+    )
+    arguments.add_data_dir(parser)
+    return parser
 
+
+def run(options: argparse.Namespace) -> None:
+    """Embed the corpus, search the topics, write the run and print its path."""
+    from spade_pyserini.baselines.dense import dense_search, encode_dense
     from spade_pyserini.corpora import open_corpus
     from spade_pyserini.corpora.topics import read_topics, topics_name
     from spade_pyserini.search import write_run
 
-    corpus, topics = open_corpus(options.corpus), read_topics(options.topics)
+    data_dir = options.data_dir
+    corpus = open_corpus(options.corpus, data_dir=data_dir)
+    topics = read_topics(options.topics, data_dir=data_dir)
     model = safe_file_name(Path(options.model).name)
     index = options.index or Path("index", f"{corpus.name}.{model}.dense")
-    name = f"run.{corpus.name}.{model}-dense.{safe_file_name(topics_name(options.topics))}.txt"
+    topics_part = safe_file_name(topics_name(options.topics, data_dir=data_dir))
+    name = f"run.{corpus.name}.{model}-dense.{topics_part}.txt"
     output = Path(options.output or Path("runs", name))
     refuse_existing(output, options.overwrite)
     encode_dense(corpus, options.model, index, overwrite=options.overwrite)
@@ -52,4 +55,8 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    import sys
+
+    from spade_pyserini.cli.main import main_of_module
+
+    sys.exit(main_of_module("dense"))

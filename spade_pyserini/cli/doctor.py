@@ -1,26 +1,36 @@
-"""``python -m spade_pyserini.doctor``: what is here, what is wrong, and the cure."""
+"""``spade doctor``: check the installation and say how to repair it."""
 
 from __future__ import annotations
 
-from spade_pyserini.analysis.installation import examine
-from spade_pyserini.cli import command
+import argparse
+
+from spade_pyserini.cli import arguments
 from spade_pyserini.errors import SpadeError
 
-MODULE = "spade_pyserini.doctor"
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade doctor``."""
+    description = "Check the installation and say how to repair what is wrong."
+    return arguments.new_parser("doctor", description, "spade doctor")
 
 
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "Look at what the road needs.", f"python -m {MODULE}")
-    command.log_to_stderr(parser.parse_args(arguments).verbose)
+def run(options: argparse.Namespace) -> None:
+    """Print a line for each check; fail if a check failed."""
+    from spade_pyserini.analysis.installation import examine
+
     findings = examine()
-    for what, found, cure in findings:
-        print(f"{'ok' if cure is None else 'WRONG':6} {what:13} {found}")
+    for what, state, cure in findings:
+        print(f"{'ok' if cure is None else 'WRONG':6} {what:13} {state}")
         if cure:
             print(f"{'':6} {'':13} cure: {cure}")
-    wrong = sum(finding.cure is not None for finding in findings)
-    if wrong:
-        raise SpadeError(f"{wrong} of {len(findings)} checks failed")
+    failed = sum(finding.cure is not None for finding in findings)
+    if failed:
+        raise SpadeError(f"{failed} of {len(findings)} checks failed")
 
 
 if __name__ == "__main__":
-    command.run(main)
+    import sys
+
+    from spade_pyserini.cli.main import main_of_module
+
+    sys.exit(main_of_module("doctor"))

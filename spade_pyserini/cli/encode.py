@@ -1,4 +1,4 @@
-"""``python -m spade_pyserini.encode``: a corpus to impact vectors."""
+"""``spade encode``: encode documents into impact vectors."""
 
 from __future__ import annotations
 
@@ -6,70 +6,41 @@ import argparse
 import logging
 from pathlib import Path
 
-from spade_pyserini.cli import command
+from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.files import safe_file_name
 
-MODULE = "spade_pyserini.encode"
-EXAMPLE = "python -m spade_pyserini.encode --corpus pydoc --output encode/pydoc.spade"
-PRECISIONS = ("fp32", "bf16", "fp16", "int8")
-BACKENDS = ("torch", "onnx", "openvino")
-logger = logging.getLogger(MODULE)
+EXAMPLE = """spade encode --corpus pydoc --output encode/pydoc.spade-mini
+  spade encode --corpus my-corpus/ --processes 2"""
+PRECISIONS = ("fp32", "bf16", "fp16")
+
+logger = logging.getLogger(__name__)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = command.parser(MODULE, "Encode a corpus into impact vectors for Anserini.", EXAMPLE)
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade encode``."""
+    description = "Encode a corpus into impact vectors."
+    parser = arguments.new_parser("encode", description, EXAMPLE)
     add = parser.add_argument
-    add(
-        "--corpus",
-        metavar="NAME|PATH",
-        help="a name of spade_pyserini.corpora's, or a folder or file in BEIR (corpus.jsonl), "
-        "MS MARCO (collection.tsv) or Pyserini (id, contents) form, plain or .gz",
-    )
-    add("--corpus-path", metavar="PATH", help="read the corpus called NAME from this place")
-    command.add_data_dir(parser)
-    add("--expansions", metavar="FILE", help="append predicted queries: .jsonl, .tsv or .txt")
-    add("--expansions-per-doc", type=command.positive, metavar="N", help="so many of each document")
-    add("--segment", metavar="WORDS:STRIDE", help="cut documents into passages doc#0, doc#1, ...")
-    add(
-        "--pool",
-        nargs="+",
-        metavar="RUN[:N]|QRELS",
-        help="only documents that runs rank (among the first N), or that are judged relevant",
-    )
+    add("--corpus", metavar="NAME|PATH", help=arguments.CORPUS_HELP)
+    arguments.add_data_dir(parser)
+    arguments.add_corpus_transforms(parser)
     add("--model", metavar="NAME|PATH", help="model name or folder (default: spade-mini)")
     add("--output", metavar="DIR", help="folder for the vectors (default: encode/CORPUS.MODEL)")
-    add("--alpha", type=float, metavar="A", help="share of term expansion (default: as saved)")
-    add("--k", type=command.positive, help="expansion terms per token (default: as saved)")
+    add("--overwrite", action="store_true", help="replace an existing output")
+    add("--components", action="store_true", help="also save both encoders' vectors, for sweep")
     add(
-        "--max-length",
-        type=command.positive,
-        metavar="N",
-        help="WordPieces read (default: as saved)",
+        "--counts",
+        metavar="FILE",
+        help="use the document frequencies of other vectors (OTHER.counts.json), so that the new "
+        "documents can be added to their index",
     )
-    add("--shard-size", type=command.positive, default=2000, metavar="N", help="documents per file")
-    add("--batch-tokens", type=command.positive, default=2048, metavar="N", help="tokens per batch")
-    add("--device", default="cpu", help="torch device; cuda with --processes takes all GPUs")
-    add(
-        "--precision",
-        choices=PRECISIONS,
-        default="fp32",
-        help="bf16 and fp16 for GPUs; refused, with the reason, where it does not pay",
-    )
-    add("--backend", choices=BACKENDS, default="torch", help="only torch pays so far")
-    add(
-        "--processes", type=command.positive, default=1, metavar="N", help="workers on this machine"
-    )
-    add("--ray", metavar="ADDRESS", help="workers of a Ray cluster: its address, auto, or local")
-    add("--shard-id", type=int, metavar="I", help="encode only every N-th shard, from I = 0 on")
-    add("--shard-num", type=command.positive, metavar="N", help="of so many runs, see --merge")
-    add("--merge", action="store_true", help="join the runs of all --shard-id into one output")
     add(
         "--max-errors",
-        type=command.whole_number(0, 10**9),
+        type=arguments.integer(0, 10**9),
         default=0,
         metavar="N",
-        help="leave out up to N bad documents and list them in OUTPUT.errors.txt",
+        help="skip up to N bad documents and list them in OUTPUT.errors.txt",
     )
     add(
         "--progress",
@@ -77,36 +48,65 @@ def _parser() -> argparse.ArgumentParser:
         default="bar",
         help="a bar on terminals, or JSON lines on stderr",
     )
-    add("--counts", metavar="FILE", help="rarity as in OTHER.counts.json, to add documents to it")
-    add("--components", action="store_true", help="keep the two encoders' vectors too, for sweep")
-    add("--overwrite", action="store_true", help="replace an existing output")
+    _add_model_options(parser)
+    _add_parallel_options(parser)
     return parser
 
 
-def main(arguments: list[str]) -> None:
-    options = _parser().parse_args(arguments)
-    command.log_to_stderr(options.verbose)
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("the model").add_argument
+    add("--alpha", type=float, metavar="A", help="weight of term expansion (default: the model's)")
+    add("--k", type=arguments.positive, help="expansion terms per token (default: the model's)")
+    add(
+        "--max-length",
+        type=arguments.positive,
+        metavar="N",
+        help="maximum number of WordPieces read from a document (default: the model's)",
+    )
+    add(
+        "--batch-tokens", type=arguments.positive, default=2048, metavar="N", help="tokens per batch"
+    )
+    add("--device", default="cpu", help="torch device; cuda with --processes uses all GPUs")
+    add("--precision", choices=PRECISIONS, default="fp32", help="bf16 and fp16 need a GPU")
 
-    # After parsing: torch and transformers take seconds to import.
+
+def _add_parallel_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("shards and workers").add_argument
+    add(
+        "--shard-size", type=arguments.positive, default=2000, metavar="N", help="documents per file"
+    )
+    add(
+        "--processes",
+        type=arguments.positive,
+        default=1,
+        metavar="N",
+        help="worker processes on this machine",
+    )
+    add("--ray", metavar="ADDRESS", help="use a Ray cluster: its address, auto, or local")
+    add("--shard-id", type=int, metavar="I", help="encode part I of --shard-num parts, from 0 on")
+    add("--shard-num", type=arguments.positive, metavar="N", help="total number of parts")
+    add("--merge", action="store_true", help="merge the parts of all --shard-id into the output")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Encode the corpus, or merge its parts, and print the folder of vectors."""
     from spade_pyserini.encode import encode_corpus, merge_parts
     from spade_pyserini.encode.part import Part
     from spade_pyserini.models import SpadeModel
     from spade_pyserini.models.hub import DEFAULT
-    from spade_pyserini.models.precision import check_backend
 
     if options.merge and options.output:
         merge_parts(options.output)
         print(options.output)
         return
     if not options.corpus:
-        raise UsageError("--corpus is missing; only --merge with --output can do without it")
-    corpus = command.chosen_corpus(options)
+        raise UsageError("give --corpus NAME|PATH; only --merge with --output works without it")
+    corpus = arguments.open_transformed(options)
     name = options.model or DEFAULT
     model_name = safe_file_name(Path(name).name)
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")
     if options.ray and options.processes > 1:
-        raise UsageError("--ray has workers of its own; leave --processes out")
-    check_backend(options.backend)
+        raise UsageError("--ray starts its own workers; leave out --processes")
     part = Part.of_flags(options.shard_id, options.shard_num)
     if options.merge:
         merge_parts(output)
@@ -127,7 +127,7 @@ def main(arguments: list[str]) -> None:
     else:
         model.use_precision(options.precision)
     if not model.config.trained:
-        logger.warning("the heads of %s are untrained: its ranking means nothing yet", name)
+        logger.warning("%s is untrained: its rankings are not meaningful", name)
     encode_corpus(
         corpus,
         model,
@@ -145,7 +145,3 @@ def main(arguments: list[str]) -> None:
         counts=options.counts,
     )
     print(output)
-
-
-if __name__ == "__main__":
-    command.run(main)

@@ -1,64 +1,66 @@
-"""``python -m spade_pyserini.expand``: predicted queries for documents, as docT5query does."""
+"""``spade expand``: predict queries for documents, as docT5query does."""
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import asdict
-from typing import TYPE_CHECKING
-
-from spade_pyserini.cli import command
-from spade_pyserini.errors import (
-    UsageError,
-)
-
-if TYPE_CHECKING:
-    pass
 
 from spade_pyserini.baselines.expand import Sampling, expand_corpus
+from spade_pyserini.cli import arguments
+from spade_pyserini.errors import UsageError
 
-MODULE = "spade_pyserini.expand"
-EXAMPLE = """python -m spade_pyserini.expand --corpus pydoc --output encode/pydoc.queries.jsonl \\
+EXAMPLE = """spade expand --corpus pydoc --output encode/pydoc.queries.jsonl \\
       --model castorini/doc2query-t5-base-msmarco
-  python -m spade_pyserini.encode --corpus pydoc --expansions encode/pydoc.queries.jsonl"""
+  spade encode --corpus pydoc --expansions encode/pydoc.queries.jsonl \\
+      --output encode/pydoc.expanded"""
 
 
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "Sample queries for documents with a seq2seq model.", EXAMPLE)
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade expand``."""
+    description = "Sample queries for documents with a seq2seq model."
+    parser = arguments.new_parser("expand", description, EXAMPLE)
     add = parser.add_argument
-    add("--corpus", required=True, metavar="NAME|PATH", help="a name, or a folder or file")
+    add("--corpus", required=True, metavar="NAME|PATH", help=arguments.CORPUS_HELP)
     add("--model", required=True, metavar="NAME|DIR", help="a seq2seq model: hub name or folder")
-    add("--output", required=True, metavar="FILE", help="a .jsonl, for encode --expansions")
-    one = Sampling()
-    for flag, words in (
+    add("--output", required=True, metavar="FILE", help="a .jsonl file, for encode --expansions")
+    defaults = Sampling()
+    for flag, summary in (
         ("--per-doc", "queries per document"),
-        ("--max-length", "tokens of a document that are read"),
-        ("--max-new-tokens", "tokens of a query, at most"),
+        ("--max-length", "maximum number of tokens read from a document"),
+        ("--max-new-tokens", "maximum number of tokens in a query"),
         ("--batch-size", "documents per batch"),
         ("--shard-size", "documents between two saves"),
     ):
-        default = getattr(one, flag[2:].replace("-", "_"))
-        add(flag, type=command.positive, default=default, metavar="N", help=words)
+        default = getattr(defaults, flag[2:].replace("-", "_"))
+        add(flag, type=arguments.positive, default=default, metavar="N", help=summary)
     add(
         "--seed",
-        type=command.whole_number(0, 2**31 - 1),
-        default=one.seed,
+        type=arguments.integer(0, 2**31 - 1),
+        default=defaults.seed,
         metavar="N",
-        help="seed",
+        help="seed of the sampling",
     )
     add("--overwrite", action="store_true", help="replace an existing output")
-    command.add_data_dir(parser)
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
+    arguments.add_data_dir(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the predicted queries and print the path of the file."""
     if not options.output.endswith(".jsonl"):
-        raise UsageError("--output must end with .jsonl: encode --expansions goes by the name")
+        raise UsageError("--output must end with .jsonl, the format that encode --expansions reads")
 
     from spade_pyserini.corpora import open_corpus
 
-    sampling = Sampling(**{name: getattr(options, name) for name in asdict(one)})
-    expand_corpus(
-        open_corpus(options.corpus), options.model, options.output, sampling, options.overwrite
-    )
+    sampling = Sampling(**{name: getattr(options, name) for name in asdict(Sampling())})
+    corpus = open_corpus(options.corpus, data_dir=options.data_dir)
+    expand_corpus(corpus, options.model, options.output, sampling, options.overwrite)
     print(options.output)
 
 
 if __name__ == "__main__":
-    command.run(main)
+    import sys
+
+    from spade_pyserini.cli.main import main_of_module
+
+    sys.exit(main_of_module("expand"))

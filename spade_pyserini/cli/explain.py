@@ -1,65 +1,67 @@
-"""``python -m spade_pyserini.explain``: why a document is found, and which terms it was given."""
+"""``spade explain``: why a document matches a query, and which terms the model added."""
 
 from __future__ import annotations
 
+import argparse
 import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spade_pyserini.cli import command
+from spade_pyserini.cli import arguments
 from spade_pyserini.errors import NotFoundError, UsageError
 from spade_pyserini.formats.files import atomic_write, is_valid_unicode, refuse_existing
 
 if TYPE_CHECKING:
-    from spade_pyserini.models import SpadeModel
-    from spade_pyserini.models.term_counts import TermCounts
+    from spade_pyserini.corpora import Corpus
 
-from spade_pyserini.analysis.explain import explain_match, heat_map, heat_map_html, match_table
+EXAMPLE = """spade explain --corpus pydoc --docid shutil.rmtree
+  spade explain --corpus pydoc --docid shutil.rmtree --query "delete a folder"
+  spade explain --text "Recursively delete a directory tree." --html tree.html"""
 
-MODULE = "spade_pyserini.explain"
-EXAMPLE = """python -m spade_pyserini.explain --corpus pydoc --docid shutil.rmtree
-  python -m spade_pyserini.explain --corpus pydoc --docid shutil.rmtree --query "delete a folder"
-  python -m spade_pyserini.explain --text "Recursively delete a directory tree." --html tree.html"""
-
-logger = logging.getLogger(MODULE)
+logger = logging.getLogger(__name__)
 
 
-def main(arguments: list[str]) -> None:
-    description = "Show why a document is found, or which terms it was given."
-    parser = command.parser(MODULE, description, EXAMPLE)
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade explain``."""
+    description = "Show the terms and impacts of a document, or its score for a query."
+    parser = arguments.new_parser("explain", description, EXAMPLE)
     add = parser.add_argument
-    add("--corpus", metavar="NAME|PATH", help="as for spade_pyserini.encode")
-    command.add_data_dir(parser)
-    add("--docid", metavar="ID", help="the document of --corpus")
-    add("--text", help="a document's text, instead of --corpus and --docid")
+    add("--corpus", metavar="NAME|PATH", help=arguments.CORPUS_HELP)
+    arguments.add_data_dir(parser)
+    add("--docid", metavar="ID", help="id of a document in --corpus")
+    add("--text", help="text of a document, instead of --corpus and --docid")
     add("--model", metavar="NAME|PATH", help="model name or folder (default: spade-mini)")
     add(
         "--counts",
         metavar="FILE",
-        help="how rare terms are, from beside the vectors (default: --corpus is counted)",
+        help="document frequencies, the .counts.json next to vectors (default: count --corpus)",
     )
-    add("--query", metavar="TEXT", help="what each term of this query gives to the score")
-    add("--html", metavar="FILE", help="write the heat map as a page too")
+    add("--query", metavar="TEXT", help="show how much each term of this query adds to the score")
+    add("--html", metavar="FILE", help="also write the heat map as an HTML page")
     add("--color", choices=("auto", "always", "never"), default="auto", help="shade the words")
     add("--overwrite", action="store_true", help="replace an existing page")
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
-    if bool(options.corpus) != bool(options.docid) or bool(options.corpus) == bool(options.text):
-        raise UsageError("give either --corpus NAME|PATH and --docid ID, or --text TEXT")
-    for text in (options.text, options.query):
-        if text and not is_valid_unicode(text):
-            raise UsageError(f"the text {text!r} is not valid Unicode")
-    if options.html:
-        refuse_existing(Path(options.html), options.overwrite)
+    return parser
 
+
+def run(options: argparse.Namespace) -> None:
+    """Print the terms of a document as a heat map, or the score of a query term by term."""
+    _check(options)
+
+    from spade_pyserini.analysis.explain import explain_match, heat_map, heat_map_html, match_table
+    from spade_pyserini.corpora import open_corpus
+    from spade_pyserini.encode.counts_file import count_corpus, load_counts
     from spade_pyserini.models import SpadeModel
     from spade_pyserini.models.hub import DEFAULT
 
-    text = options.text or _contents(options.corpus, options.docid)
+    corpus = open_corpus(options.corpus, data_dir=options.data_dir) if options.corpus else None
+    text = options.text if corpus is None else _contents(corpus, options.docid)
     model = SpadeModel.from_pretrained(options.model or DEFAULT)
-    if model.config.corpus_idf and (options.corpus or options.counts):
-        model.read_corpus(_counts(model, options.corpus, options.counts))
+    if model.config.corpus_idf:
+        if options.counts:
+            model.read_corpus(load_counts(Path(options.counts), model.wordpieces))
+        elif corpus is not None:
+            model.read_corpus(count_corpus(corpus, model))
     if model.config.scale is None:
         logger.warning("the model has no scale: impacts are relative to this document's largest")
     terms = model.explain(text)
@@ -74,25 +76,26 @@ def main(arguments: list[str]) -> None:
             stream.write(page.encode())
 
 
-def _counts(model: SpadeModel, corpus: str | None, counts: str | None) -> TermCounts:
-    from spade_pyserini.encode.counts_file import count_corpus, load_counts
+def _check(options: argparse.Namespace) -> None:
+    """Refuse options that contradict each other."""
+    if bool(options.corpus) != bool(options.docid) or bool(options.corpus) == bool(options.text):
+        raise UsageError("give either --corpus NAME|PATH and --docid ID, or --text TEXT")
+    for text in (options.text, options.query):
+        if text and not is_valid_unicode(text):
+            raise UsageError(f"the text {text!r} is not valid Unicode")
+    if options.html:
+        refuse_existing(Path(options.html), options.overwrite)
 
-    if counts:
-        return load_counts(Path(counts), model.wordpieces)
-    from spade_pyserini.corpora import open_corpus
 
-    assert corpus is not None
-    return count_corpus(open_corpus(corpus), model)
-
-
-def _contents(corpus: str, docid: str) -> str:
-    from spade_pyserini.corpora import open_corpus
-
-    for document in open_corpus(corpus):
+def _contents(corpus: Corpus, docid: str) -> str:
+    """Title and text of a document."""
+    for document in corpus:
         if document.docid == docid:
             return document.contents
-    raise NotFoundError(f"{corpus} has no document {docid!r}")
+    raise NotFoundError(f"{corpus.name} has no document {docid!r}")
 
 
 if __name__ == "__main__":
-    command.run(main)
+    from spade_pyserini.cli.main import main_of_module
+
+    sys.exit(main_of_module("explain"))

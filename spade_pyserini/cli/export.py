@@ -1,4 +1,4 @@
-"""``python -m spade_pyserini.export``: an impact index for another engine."""
+"""``spade export``: export an impact index to another engine."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from spade_pyserini.cli import command
+from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.files import safe_file_name
 
-MODULE = "spade_pyserini.export"
-EXAMPLE = """python -m spade_pyserini.export --index index/pydoc.spade --to ciff --output pydoc.ciff
-  python -m spade_pyserini.export --index index/pydoc.spade --to milvus --uri pydoc.db"""
+EXAMPLE = """spade export --index index/pydoc.spade-mini --to ciff --output pydoc.ciff
+  spade export --index index/pydoc.spade-mini --to milvus --uri pydoc.db"""
 ENGINES = ("ciff", "pisa", "opensearch", "milvus")
 
 
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "Hand an impact index to another engine.", EXAMPLE)
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade export``."""
+    parser = arguments.new_parser("export", "Export an impact index to another engine.", EXAMPLE)
     add = parser.add_argument
-    add("--index", metavar="DIR", help="an impact index of spade_pyserini.index")
-    add("--input", metavar="DIR", help="impact vectors instead; they are indexed on the way")
-    add("--to", required=True, choices=ENGINES, help="the engine, or the format")
+    add("--index", metavar="DIR", help="an impact index of `spade index`")
+    add("--input", metavar="DIR", help="impact vectors instead, indexed in a temporary folder")
+    add("--to", required=True, choices=ENGINES, help="the engine or format")
     add("--output", metavar="PATH", help="file or folder (default: index/NAME.ENGINE)")
     add(
         "--field",
@@ -32,14 +32,17 @@ def main(arguments: list[str]) -> None:
     add(
         "--tokenizer",
         metavar="NAME|PATH",
-        help="pisa, milvus: for an index that was built without one",
+        help="pisa, milvus: tokenizer for an index that was built without one",
     )
-    add("--uri", help="milvus: a file for the embedded one, or the address of a cluster")
+    add("--uri", help="milvus: a file for the embedded engine, or the address of a cluster")
     add("--token", default="", help="milvus: user:password, or an API key")
-    add("--collection", metavar="NAME", help="milvus: the collection (default: the index's name)")
-    add("--overwrite", action="store_true", help="replace what is there")
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
+    add("--collection", metavar="NAME", help="milvus: name of the collection (default: the index)")
+    add("--overwrite", action="store_true", help="replace an existing output")
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Export the index, or an index built from vectors, and print what was written."""
     if bool(options.index) == bool(options.input):
         raise UsageError("give either --index DIR or --input DIR")
     if (options.to == "milvus") != bool(options.uri):
@@ -58,22 +61,22 @@ def main(arguments: list[str]) -> None:
 
 
 def _export(index: Path, options: argparse.Namespace) -> None:
-    name, again = index.resolve().name, options.overwrite
+    name, overwrite = index.resolve().name, options.overwrite
     output = Path(options.output or Path("index", f"{name}.{options.to}"))
     if options.to == "ciff":
         from spade_pyserini.export.ciff import write_ciff
 
-        write_ciff(index, output, description=name, overwrite=again)
+        write_ciff(index, output, description=name, overwrite=overwrite)
         print(output)
     elif options.to == "pisa":
         from spade_pyserini.export.pisa import write_pisa
 
-        write_pisa(index, output, options.tokenizer, overwrite=again)
+        write_pisa(index, output, options.tokenizer, overwrite=overwrite)
         print(output)
     elif options.to == "opensearch":
         from spade_pyserini.export.opensearch import write_bulk
 
-        print(*write_bulk(index, output, options.field, overwrite=again), sep="\n")
+        print(*write_bulk(index, output, options.field, overwrite=overwrite), sep="\n")
     else:
         from spade_pyserini.export.milvus import write_milvus
 
@@ -84,10 +87,6 @@ def _export(index: Path, options: argparse.Namespace) -> None:
             collection,
             options.tokenizer,
             token=options.token,
-            overwrite=again,
+            overwrite=overwrite,
         )
         print(f"{options.uri} {collection}")
-
-
-if __name__ == "__main__":
-    command.run(main)

@@ -1,29 +1,33 @@
-"""``python -m spade_pyserini.fuse``: several runs to one, by ranks or by scores."""
+"""``spade fuse``: fuse several runs into one, by ranks or by scores."""
 
 from __future__ import annotations
 
+import argparse
+
 from spade_pyserini.baselines.fuse import METHODS, fuse
-from spade_pyserini.cli import command
+from spade_pyserini.cli import arguments
 from spade_pyserini.errors import InputError
 
-MODULE = "spade_pyserini.fuse"
-EXAMPLE = """python -m spade_pyserini.fuse --output runs/run.pydoc.fused.pydoc-test.txt \\
+EXAMPLE = """spade fuse --output runs/run.pydoc.fused.pydoc-test.txt \\
       --run runs/run.pydoc.bm25.pydoc-test.txt runs/run.pydoc.minilm-dense.pydoc-test.txt"""
 
 
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "Fuse TREC runs of the same topics.", EXAMPLE)
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade fuse``."""
+    parser = arguments.new_parser("fuse", "Fuse TREC runs of the same topics.", EXAMPLE)
     add = parser.add_argument
     add("--run", "--runs", required=True, nargs="+", metavar="FILE", help="two or more TREC runs")
-    add("--method", choices=METHODS, default="rrf", help="by ranks, or by normalised scores")
-    add("--rrf-k", "--rrf.k", type=command.positive, default=60, metavar="K", help="the k of rrf")
-    add("--weights", type=float, nargs="+", metavar="W", help="one for each run (default: 1 each)")
-    add("--hits", type=command.positive, default=1000, metavar="N", help="hits per topic")
+    add("--method", choices=METHODS, default="rrf", help="fuse ranks (rrf) or normalised scores")
+    add("--rrf-k", "--rrf.k", type=arguments.positive, default=60, metavar="K", help="the k of rrf")
+    add("--weights", type=float, nargs="+", metavar="W", help="weight of each run (default: 1)")
+    add("--hits", type=arguments.positive, default=1000, metavar="N", help="hits per topic")
     add("--output", required=True, metavar="FILE", help="the fused run")
     add("--overwrite", action="store_true", help="replace an existing run")
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
+    return parser
 
+
+def run(options: argparse.Namespace) -> None:
+    """Read the runs, fuse them, write the result and print its path."""
     from spade_pyserini.search import read_run, write_run
 
     runs = []
@@ -37,4 +41,8 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    import sys
+
+    from spade_pyserini.cli.main import main_of_module
+
+    sys.exit(main_of_module("fuse"))

@@ -1,4 +1,4 @@
-"""``python -m spade_pyserini.index``: impact vectors, or a corpus for BM25, to a Lucene index."""
+"""``spade index``: build a Lucene index from impact vectors, or from texts for BM25."""
 
 from __future__ import annotations
 
@@ -6,66 +6,63 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from spade_pyserini.cli import command
+from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 
-MODULE = "spade_pyserini.index"
-EXAMPLE = """python -m spade_pyserini.index --input encode/pydoc.spade --output index/pydoc.spade
-  python -m spade_pyserini.index --input encode/pydoc.spade --verify
-  python -m spade_pyserini.index --input encode/more.spade --add --output index/pydoc.spade
-  python -m spade_pyserini.index --bm25 --corpus pydoc --output index/pydoc.bm25"""
+EXAMPLE = """spade index --input encode/pydoc.spade-mini --output index/pydoc.spade-mini
+  spade index --input encode/pydoc.spade-mini --verify
+  spade index --input encode/more.spade-mini --add --output index/pydoc.spade-mini
+  spade index --bm25 --corpus pydoc --output index/pydoc.bm25"""
 MODES = ("bm25", "foreign", "verify", "add", "delete")
+TRANSFORMS = ("corpus_path", "segment", "expansions", "expansions_per_doc", "pool")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = command.parser(MODULE, "Build a Lucene index, check it, or change it.", EXAMPLE)
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade index``."""
+    parser = arguments.new_parser("index", "Build, verify or change a Lucene index.", EXAMPLE)
     add = parser.add_argument
-    add("--input", metavar="DIR", help="folder of impact vectors, from spade_pyserini.encode")
+    add("--input", metavar="DIR", help="folder of impact vectors, written by `spade encode`")
     add("--output", metavar="DIR", help="folder for the index (default: index/NAME)")
     add(
         "--builder",
         choices=("direct", "anserini"),
-        help="direct: impacts as term frequencies (default); anserini: the reference, "
-        "IndexCollection through Pyserini",
+        help="direct: our writer, impacts as term frequencies (default); "
+        "anserini: the reference, IndexCollection through Pyserini",
     )
-    add("--threads", type=command.threads, default=2, metavar="N", help="indexing threads")
+    add("--threads", type=arguments.threads, default=2, metavar="N", help="indexing threads")
     add("--optimize", action="store_true", help="merge all segments into one")
     add(
         "--reorder",
         action="store_true",
-        help="documents that share terms beside each other: smaller, needs memory for all vectors",
+        help="store documents with common terms next to each other: a smaller index, but all "
+        "vectors must fit in memory",
     )
     add("--overwrite", action="store_true", help="replace an existing index")
-    other = parser.add_argument_group("vectors of another tool's making")
-    other.add_argument("--foreign", action="store_true", help="check every line of --input first")
-    other.add_argument("--tokenizer", metavar="NAME|PATH", help="theirs; terms are checked by it")
-    there = parser.add_argument_group("an index that is there")
-    there.add_argument(
+    foreign = parser.add_argument_group("vectors of another tool")
+    foreign.add_argument("--foreign", action="store_true", help="check every line of --input first")
+    foreign.add_argument(
+        "--tokenizer", metavar="NAME|PATH", help="tokenizer of these vectors, to check the terms"
+    )
+    existing = parser.add_argument_group("an existing index")
+    existing.add_argument(
         "--verify",
         action="store_true",
-        help="Lucene's CheckIndex, and with --input a comparison with the vectors",
+        help="run Lucene's CheckIndex; with --input, also compare the index with the vectors",
     )
-    there.add_argument("--add", action="store_true", help="add or replace the documents in --input")
-    there.add_argument("--delete", nargs="+", metavar="ID", help="delete documents")
-    text = parser.add_argument_group("BM25, for comparison")
-    text.add_argument("--bm25", action="store_true", help="index the text of --corpus for BM25")
-    text.add_argument("--corpus", metavar="NAME|PATH", help="as for spade_pyserini.encode")
-    text.add_argument("--corpus-path", metavar="PATH", help="read the corpus from this place")
-    command.add_data_dir(parser)
-    text.add_argument("--expansions", metavar="FILE", help="as for spade_pyserini.encode")
-    text.add_argument(
-        "--expansions-per-doc", type=command.positive, metavar="N", help="so many of each document"
+    existing.add_argument(
+        "--add", action="store_true", help="add or replace the documents of --input"
     )
-    text.add_argument(
-        "--pool", nargs="+", metavar="RUN[:N]|QRELS", help="as for spade_pyserini.encode"
-    )
-    text.add_argument("--segment", metavar="WORDS:STRIDE", help="as for spade_pyserini.encode")
+    existing.add_argument("--delete", nargs="+", metavar="ID", help="delete documents")
+    bm25 = parser.add_argument_group("BM25, for comparison")
+    bm25.add_argument("--bm25", action="store_true", help="index the text of --corpus for BM25")
+    bm25.add_argument("--corpus", metavar="NAME|PATH", help=arguments.CORPUS_HELP)
+    arguments.add_corpus_transforms(bm25)
+    arguments.add_data_dir(parser)
     return parser
 
 
-def main(arguments: list[str]) -> None:
-    options = _parser().parse_args(arguments)
-    command.log_to_stderr(options.verbose)
+def run(options: argparse.Namespace) -> None:
+    """Build, verify or change the index and print its folder."""
     _check(options)
 
     from spade_pyserini.index import (
@@ -77,7 +74,7 @@ def main(arguments: list[str]) -> None:
     )
 
     if options.bm25:
-        print(_bm25(options))
+        print(_build_bm25(options))
         return
     source = Path(options.input) if options.input else None
     output = Path(options.output or Path("index", source.resolve().name if source else ""))
@@ -95,6 +92,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
+    """Refuse options that contradict each other."""
     if sum(bool(getattr(options, mode)) for mode in MODES) > 1:
         raise UsageError("choose one of --bm25, --foreign, --verify, --add and --delete")
     if options.bm25 != bool(options.corpus):
@@ -103,7 +101,7 @@ def _check(options: argparse.Namespace) -> None:
     if (options.input and (options.bm25 or options.delete)) or not (options.input or no_vectors):
         raise UsageError("give either --input DIR, or --bm25 --corpus NAME|PATH")
     if (options.add or options.delete) and not options.output:
-        raise UsageError("--add and --delete need --output DIR: the index to change")
+        raise UsageError("--add and --delete need --output DIR, the index to change")
     if options.builder and options.bm25:
         raise UsageError("--builder goes with building an impact index")
     if options.verify or options.add or options.delete:
@@ -114,9 +112,9 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--reorder goes with building an index of --input DIR")
     if options.tokenizer and not options.foreign:
         raise UsageError("--tokenizer goes with --foreign")
-    for name in ("corpus_path", "segment", "expansions", "expansions_per_doc", "pool"):
+    for name in TRANSFORMS:
         if getattr(options, name) and not options.corpus:
-            raise UsageError(f"--{name.replace('_', '-')} goes with --bm25 --corpus NAME")
+            raise UsageError(f"--{name.replace('_', '-')} goes with --bm25 --corpus NAME|PATH")
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -124,14 +122,10 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     return {**settings, **({"builder": options.builder} if options.builder else {})}
 
 
-def _bm25(options: argparse.Namespace) -> Path:
+def _build_bm25(options: argparse.Namespace) -> Path:
     from spade_pyserini.index import build_bm25_index
 
-    corpus = command.chosen_corpus(options)
+    corpus = arguments.open_transformed(options)
     output = Path(options.output or Path("index", f"{corpus.name}.bm25"))
     build_bm25_index(corpus, output, **_settings(options))
     return output
-
-
-if __name__ == "__main__":
-    command.run(main)

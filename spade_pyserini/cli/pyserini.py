@@ -1,31 +1,38 @@
-"""``spade pyserini``: any Pyserini module, on the Java that this package finds."""
+"""``spade pyserini``: run any Pyserini module on the Java that this package finds."""
 
 from __future__ import annotations
 
-from spade_pyserini.cli import command
-from spade_pyserini.errors import UsageError
+import argparse
 
-USAGE = """usage: python -m spade_pyserini.pyserini MODULE [ARGUMENT ...]
+from spade_pyserini.cli import arguments
 
-Run a Pyserini module unchanged on the Java that spade_pyserini finds.
-
-example:
-  python -m spade_pyserini.pyserini search.lucene --impact --index index/X \\
-      --topics topics.wp.tsv --output runs/run.txt
-"""
+EXAMPLE = """spade pyserini search.lucene --impact --min-idf -1 --index index/pydoc.spade-mini \\
+      --topics runs/topics.wp.tsv --output runs/run.pyserini.txt"""
 
 
-def main(arguments: list[str]) -> None:
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(USAGE, end="")
-        if not arguments:
-            raise UsageError("name a Pyserini module, for example search.lucene")
-        return
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade pyserini``."""
+    description = "Run a Pyserini module, unchanged, on the Java that spade finds."
+    parser = arguments.new_parser("pyserini", description, EXAMPLE)
+    parser.add_argument(
+        "module", metavar="MODULE", help="for example search.lucene, for pyserini.search.lucene"
+    )
+    parser.add_argument(
+        "arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments of the module"
+    )
+    return parser
 
+
+def run(options: argparse.Namespace) -> None:
+    """Start Java, then run the module as ``python -m pyserini.MODULE`` does."""
     from spade_pyserini.lucene.pyserini_module import run_pyserini_module
 
-    run_pyserini_module(arguments[0], arguments[1:])
+    run_pyserini_module(options.module, options.arguments)
 
 
 if __name__ == "__main__":
-    command.run(main)
+    import sys
+
+    from spade_pyserini.cli.main import main_of_module
+
+    sys.exit(main_of_module("pyserini"))

@@ -1,93 +1,107 @@
-"""``python -m spade_pyserini.search``: topics to a TREC run, or one query for a person."""
+"""``spade search``: search an index for topics, or for one query."""
 
 from __future__ import annotations
 
 import argparse
 import logging
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from spade_pyserini.cli import command
+from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.files import safe_file_name
-from spade_pyserini.records import Document, Hit, Topic
+from spade_pyserini.records import Hit, Topic
 
-if TYPE_CHECKING:
-    from spade_pyserini.search import ImpactSearcher
+EXAMPLE = """spade search --index index/pydoc.spade-mini --topics pydoc/test
+  spade search --index index/pydoc.spade-mini --query "delete a folder" --corpus pydoc"""
 
-MODULE = "spade_pyserini.search"
-EXAMPLE = """python -m spade_pyserini.search --index index/pydoc.spade --topics pydoc-test
-  python -m spade_pyserini.search --index index/pydoc.spade --query "delete a folder"
-"""
-PIECE = re.compile(r"\s##\w")  # what continues a word, as WordPieces are written
-MANY = 1 / 3  # of the topics; of those of MS MARCO, as WordPieces, 48 % have such a piece
-logger = logging.getLogger(MODULE)
+logger = logging.getLogger(__name__)
 
 
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "Search an index with boolean WordPieces.", EXAMPLE)
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade search``."""
+    description = "Search an index. A query is its WordPieces, each once, without a model."
+    parser = arguments.new_parser("search", description, EXAMPLE)
     add = parser.add_argument
-    add("--index", required=True, metavar="DIR", help="an index of spade_pyserini.index")
-    add(
-        "--topics",
-        metavar="NAME|FILE",
-        help="a split's name (pydoc/test), or a file: .tsv, .jsonl, .json, .trec, plain or .gz",
-    )
-    command.add_data_dir(parser)
-    add("--query", metavar="TEXT", help="search this and print the hits, instead of --topics")
-    add("--corpus", metavar="NAME|PATH", help="with --query: show the titles of this corpus")
+    add("--index", required=True, metavar="DIR", help="an index of `spade index`")
+    add("--topics", metavar="NAME|FILE", help=arguments.TOPICS_HELP)
+    arguments.add_data_dir(parser)
+    add("--query", metavar="TEXT", help="search this text and print the hits, without --topics")
+    add("--corpus", metavar="NAME|PATH", help="with --query: print titles from this corpus")
     add("--output", metavar="FILE", help="the run (default: runs/run.INDEX.TOPICS.txt)")
     add(
         "--hits",
-        type=command.positive,
+        type=arguments.positive,
         metavar="N",
-        help="hits per topic (default: 1000, query: 10)",
+        help="hits per topic (default: 1000; with --query: 10)",
     )
-    add("--threads", type=command.threads, default=1, metavar="N", help="search threads")
-    add("--batch-size", type=command.positive, default=64, metavar="N", help="topics per Java call")
+    add("--threads", type=arguments.threads, default=1, metavar="N", help="search threads")
+    add(
+        "--batch-size",
+        type=arguments.positive,
+        default=64,
+        metavar="N",
+        help="topics per call to Java",
+    )
     add(
         "--tokenizer",
         metavar="NAME|PATH",
-        help="tokenizer.json, or a model's folder or name (default: the index's); with it, the "
-        "index may be of another tool's making",
+        help="tokenizer.json, model folder or model name (default: the index's); needed for an "
+        "index that another tool built",
     )
-    add("--k1", type=float, default=0.9, help="BM25's k1, for a BM25 index")
-    add("--b", type=float, default=0.4, help="BM25's b, for a BM25 index")
-    add("--remove-query", action="store_true", help="drop the document whose id is the topic's")
+    add("--k1", type=float, default=0.9, help="k1 of BM25, for a BM25 index")
+    add("--b", type=float, default=0.4, help="b of BM25, for a BM25 index")
+    add("--remove-query", action="store_true", help="drop the hit whose docid is the topic's id")
     add("--max-passage", action="store_true", help="rank documents by their best passage")
     add(
-        "--max-passage-hits", type=command.positive, default=100, metavar="N", help="documents kept"
+        "--max-passage-hits",
+        type=arguments.positive,
+        default=100,
+        metavar="N",
+        help="documents per topic with --max-passage",
     )
-    add("--max-passage-delimiter", default="#", metavar="TEXT", help="between document and passage")
+    add(
+        "--max-passage-delimiter",
+        default="#",
+        metavar="TEXT",
+        help="text between the ids of document and passage",
+    )
     add("--overwrite", action="store_true", help="replace an existing run")
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the run of the topics and print its path, or print the hits of one query."""
     if bool(options.topics) == bool(options.query):
         raise UsageError("give either --topics NAME|FILE or --query TEXT")
     for_runs = ("output", "remove_query", "max_passage", "overwrite")
-    if options.query and any(getattr(options, name) for name in for_runs):
-        raise UsageError("--query prints its hits: flags about runs go with --topics")
+    if options.query:
+        for name in for_runs:
+            if getattr(options, name):
+                raise UsageError(f"--{name.replace('_', '-')} goes with --topics, not --query")
     if options.topics and options.corpus:
-        raise UsageError("--corpus shows titles for --query only")
-    _query(options) if options.query else _topics(options)
+        raise UsageError("--corpus goes with --query, to print titles")
+    if options.query:
+        _search_query(options)
+    else:
+        _search_topics(options)
 
 
-def _topics(options: argparse.Namespace) -> None:
+def _search_topics(options: argparse.Namespace) -> None:
     from spade_pyserini.corpora.topics import read_topics, topics_name
     from spade_pyserini.formats.files import refuse_existing
     from spade_pyserini.search import ImpactSearcher, open_searcher, search_topics, write_run
+    from spade_pyserini.search.topic_checks import log_ignored_words, refuse_wordpieces
 
-    topics = read_topics(options.topics)
-    name = safe_file_name(topics_name(options.topics))
+    topics = read_topics(options.topics, data_dir=options.data_dir)
+    name = safe_file_name(topics_name(options.topics, data_dir=options.data_dir))
     index = Path(options.index).resolve().name
     output = Path(options.output or Path("runs", f"run.{index}.{name}.txt"))
     refuse_existing(output, options.overwrite)
     with open_searcher(options.index, options.tokenizer, options.k1, options.b) as searcher:
         if isinstance(searcher, ImpactSearcher):
-            _refuse_wordpieces(searcher, topics)
+            refuse_wordpieces(topics, searcher.wordpieces)
             if options.verbose:
-                _tell_unknown(searcher, topics)
+                log_ignored_words(topics, searcher)
         rankings = search_topics(
             searcher,
             topics,
@@ -100,62 +114,37 @@ def _topics(options: argparse.Namespace) -> None:
             max_passage_delimiter=options.max_passage_delimiter,
         )
         tag = safe_file_name(searcher.manifest.model)
-        without = write_run(rankings, output, tag, options.overwrite)
-    if without:
-        logger.warning("%d of %d topics have no hit", without, len(topics))
+        empty = write_run(rankings, output, tag, options.overwrite)
+    if empty:
+        logger.warning("%d of %d topics have no hit", empty, len(topics))
     print(output)
 
 
-def _refuse_wordpieces(searcher: ImpactSearcher, topics: list[Topic]) -> None:
-    """Topics of spade_pyserini.topics would be split once more, silently, into other terms."""
-    known = frozenset(searcher.wordpieces.terms)
-    for topic in topics:
-        words = topic.text.split()
-        if any(word.startswith("##") for word in words[1:]) and known.issuperset(words):
-            message = f"topic {topic.qid} holds WordPieces already ({topic.text[:60]!r})"
-            raise UsageError(f"{message}; give the plain topics here, those are for Pyserini")
-    pieces = [topic for topic in topics if PIECE.search(topic.text)]
-    if len(pieces) > MANY * len(topics):
-        message = f"{len(pieces)} of {len(topics)} topics hold WordPieces of another tokenizer"
-        raise UsageError(f"{message} ({pieces[0].text[:60]!r}); give the plain topics here")
-
-
-def _tell_unknown(searcher: ImpactSearcher, topics: list[Topic]) -> None:
-    for topic in topics:
-        if words := searcher.wordpieces.unknown_words(topic.text):
-            shown = f"{len(words)} that the vocabulary cannot spell: {' '.join(words)}"
-            logger.info("topic %s: ignored, %s", topic.qid, shown)
-        if unknown := searcher.unknown_terms(topic.text):
-            shown = " ".join(unknown)
-            logger.info("topic %s: ignored, as no document has it: %s", topic.qid, shown)
-
-
-def _query(options: argparse.Namespace) -> None:
+def _search_query(options: argparse.Namespace) -> None:
     from spade_pyserini.search import ImpactSearcher, open_searcher
+    from spade_pyserini.search.topic_checks import log_ignored_words
 
     with open_searcher(options.index, options.tokenizer, options.k1, options.b) as searcher:
         hits = searcher.search(options.query, options.hits or 10)
-        titles = _titles(options.corpus, hits) if options.corpus else {}
+        titles = _titles(options, hits) if options.corpus else {}
         if isinstance(searcher, ImpactSearcher):
             print("query:", " ".join(searcher.wordpieces.query_terms(options.query)))
             if options.verbose:
-                _tell_unknown(searcher, [Topic("query", options.query)])
+                log_ignored_words([Topic("query", options.query)], searcher)
         for rank, hit in enumerate(hits, start=1):
-            title = titles[hit.docid].title if hit.docid in titles else ""
+            title = titles.get(hit.docid, "")
             print(f"{rank:4}  {hit.score:<10.6g} {hit.docid} {title}".rstrip())
             if isinstance(searcher, ImpactSearcher):
-                matched = searcher.matched_terms(options.query, hit.docid)
-                print(" " * 17 + "  ".join(f"{term}:{impact}" for term, impact in matched.items()))
+                matches = searcher.matched_terms(options.query, hit.docid)
+                print(" " * 17 + "  ".join(f"{term}:{impact}" for term, impact in matches.items()))
         if not hits:
             print("no document has any of these terms")
 
 
-def _titles(corpus: str, hits: list[Hit]) -> dict[str, Document]:
+def _titles(options: argparse.Namespace, hits: list[Hit]) -> dict[str, str]:
+    """Titles of the hits by docid, read from ``--corpus``."""
     from spade_pyserini.corpora import open_corpus
 
-    wanted = {hit.docid for hit in hits}
-    return {found.docid: found for found in open_corpus(corpus) if found.docid in wanted}
-
-
-if __name__ == "__main__":
-    command.run(main)
+    docids = {hit.docid for hit in hits}
+    corpus = open_corpus(options.corpus, data_dir=options.data_dir)
+    return {document.docid: document.title for document in corpus if document.docid in docids}

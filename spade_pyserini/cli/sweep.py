@@ -1,32 +1,38 @@
-"""``python -m spade_pyserini.sweep``: how good, how fast and how large over alpha, gamma and k."""
+"""``spade sweep``: effectiveness, latency and index size over alpha, gamma and k."""
 
 from __future__ import annotations
 
+import argparse
 import logging
 from pathlib import Path
 
-from spade_pyserini.cli import command
+from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 
-MODULE = "spade_pyserini.sweep"
-EXAMPLE = """python -m spade_pyserini.encode --corpus pydoc --output encode/pydoc.spade --components
-  python -m spade_pyserini.sweep --components encode/pydoc.spade --topics pydoc-dev \\
-      --qrels pydoc-dev --measure MRR@10 nDCG@10 --output sweep/pydoc"""
+EXAMPLE = """spade encode --corpus pydoc --output encode/pydoc.components --components
+  spade sweep --components encode/pydoc.components --topics pydoc/dev \\
+      --qrels pydoc/dev --measure MRR@10 nDCG@10 --output sweep/pydoc"""
 
 
-def main(arguments: list[str]) -> None:
-    description = "Effectiveness, latency and index size over alpha, gamma and k."
-    parser = command.parser(MODULE, description, EXAMPLE)
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade sweep``."""
+    description = "Measure effectiveness, latency and index size over alpha, gamma and k."
+    parser = arguments.new_parser("sweep", description, EXAMPLE)
     add = parser.add_argument
-    add("--components", required=True, metavar="DIR", help="vectors of encode --components")
-    add("--topics", required=True, metavar="NAME|FILE", help="as for spade_pyserini.search")
-    command.add_judged(parser)
+    add(
+        "--components",
+        required=True,
+        metavar="DIR",
+        help="vectors written by `spade encode --components`",
+    )
+    add("--topics", required=True, metavar="NAME|FILE", help=arguments.TOPICS_HELP)
+    arguments.add_judgements(parser)
     add(
         "--alpha",
         type=float,
         nargs="+",
         metavar="A",
-        help="shares of term expansion (default: 0 to 1 by 0.1)",
+        help="weights of term expansion (default: 0 to 1 by 0.1)",
     )
     add(
         "--gamma",
@@ -34,27 +40,30 @@ def main(arguments: list[str]) -> None:
         nargs="+",
         default=[1.0],
         metavar="G",
-        help="terms in more than this share of the expansion vectors are removed; 1 keeps all",
+        help="remove terms that are in more than this share of the expansion vectors; 1 keeps all",
     )
     add(
         "--k",
-        type=command.positive,
+        type=arguments.positive,
         nargs="+",
-        help="expansion terms per token, encoded again with --corpus and --model "
-        "(default: that of the components)",
+        help="expansion terms per token; each k is encoded again with --corpus and --model "
+        "(default: the k of the components)",
     )
     add("--corpus", metavar="NAME|PATH", help="with --k: the corpus of the components")
-    add("--pool", nargs="+", metavar="RUN[:N]|QRELS", help="with --k: as for spade_pyserini.encode")
+    add("--pool", nargs="+", metavar="RUN[:N]|QRELS", help="with --k: as for `spade encode`")
     add("--model", metavar="NAME|PATH", help="with --k: the model of the components")
     add("--output", required=True, metavar="DIR", help="folder for sweep.csv, figures and runs")
-    add("--overwrite", action="store_true", help="forget the settings that were run before")
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
+    add("--overwrite", action="store_true", help="discard the results of earlier calls")
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Measure every setting and print the table."""
     if not bool(options.k) == bool(options.corpus) == bool(options.model):
         raise UsageError("--k, --corpus and --model go together")
     if options.pool and not options.corpus:
-        raise UsageError("--pool says which documents of --corpus there are")
-    if not options.verbose:  # one line for each setting is enough
+        raise UsageError("--pool goes with --corpus NAME|PATH")
+    if not options.verbose:  # the sweep itself logs a line for each setting
         logging.getLogger("spade_pyserini.index").setLevel(logging.ERROR)
 
     from spade_pyserini.analysis.sweep import sweep
@@ -64,13 +73,14 @@ def main(arguments: list[str]) -> None:
     from spade_pyserini.evaluate import DEFAULT_MEASURES, parse_measures
     from spade_pyserini.models import SpadeModel
 
-    qrels, level = command.judgements(options)
-    corpus = (
-        apply_transforms(open_corpus(options.corpus), pool=options.pool) if options.corpus else None
-    )
+    qrels, level = arguments.read_judgements(options)
+    corpus = None
+    if options.corpus:
+        corpus = open_corpus(options.corpus, data_dir=options.data_dir)
+        corpus = apply_transforms(corpus, pool=options.pool, data_dir=options.data_dir)
     results = sweep(
         options.components,
-        read_topics(options.topics),
+        read_topics(options.topics, data_dir=options.data_dir),
         qrels,
         Path(options.output),
         alphas=options.alpha or ALPHAS,
@@ -86,4 +96,8 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    import sys
+
+    from spade_pyserini.cli.main import main_of_module
+
+    sys.exit(main_of_module("sweep"))

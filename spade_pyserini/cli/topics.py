@@ -1,37 +1,35 @@
-"""``python -m spade_pyserini.topics``: topics to boolean WordPieces for plain Pyserini."""
+"""``spade topics``: write topics as WordPieces, for plain Pyserini."""
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
-from spade_pyserini.cli import command
+from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 
-MODULE = "spade_pyserini.topics"
-EXAMPLE = (
-    "python -m spade_pyserini.topics --topics pydoc-test --index index/pydoc.spade "
-    "--output runs/topics.pydoc-test.wp.tsv"
-)
+EXAMPLE = """spade topics --topics pydoc/test --index index/pydoc.spade-mini \\
+      --output runs/topics.pydoc-test.wp.tsv"""
 
 
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "Write topics as boolean WordPieces.", EXAMPLE)
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade topics``."""
+    description = "Write topics as WordPieces, each once, for plain Pyserini."
+    parser = arguments.new_parser("topics", description, EXAMPLE)
     add = parser.add_argument
-    add(
-        "--topics",
-        required=True,
-        metavar="NAME|FILE",
-        help="a split's name (pydoc/test), or a file: .tsv, .jsonl, .json, .trec, plain or .gz",
-    )
-    command.add_data_dir(parser)
-    add("--output", required=True, metavar="FILE", help="a .tsv, one topic a line")
-    add("--index", metavar="DIR", help="take the tokenizer of this index")
-    add("--tokenizer", metavar="PATH", help="a tokenizer.json or model folder instead")
+    add("--topics", required=True, metavar="NAME|FILE", help=arguments.TOPICS_HELP)
+    arguments.add_data_dir(parser)
+    add("--output", required=True, metavar="FILE", help="a .tsv file, one topic per line")
+    add("--index", metavar="DIR", help="use the tokenizer of this index")
+    add("--tokenizer", metavar="PATH", help="use this tokenizer.json or model folder instead")
     add("--overwrite", action="store_true", help="replace an existing file")
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the topics and print the path of the file."""
     if not options.output.endswith((".tsv", ".txt")):
-        raise UsageError("--output must end with .tsv: Pyserini goes by the name")
+        raise UsageError("--output must end with .tsv or .txt, or Pyserini cannot read it")
     if bool(options.index) == bool(options.tokenizer):
         raise UsageError("give either --index DIR or --tokenizer PATH")
 
@@ -44,10 +42,14 @@ def main(arguments: list[str]) -> None:
         wordpieces = index_tokenizer(Path(options.index))
     else:
         wordpieces = WordPieces.load(options.tokenizer)
-    topics = read_topics(options.topics)
+    topics = read_topics(options.topics, data_dir=options.data_dir)
     write_wordpiece_topics(topics, wordpieces, options.output, options.overwrite)
     print(options.output)
 
 
 if __name__ == "__main__":
-    command.run(main)
+    import sys
+
+    from spade_pyserini.cli.main import main_of_module
+
+    sys.exit(main_of_module("topics"))

@@ -1,19 +1,28 @@
-"""``python -m spade_pyserini.train``: a recipe to a model folder."""
+"""``spade train``: train a model with a recipe."""
 
 from __future__ import annotations
 
-from spade_pyserini.cli import command
+import argparse
 
-MODULE = "spade_pyserini.train"
-EXAMPLE = """python -m spade_pyserini.train --recipe mini --set corpus=my-corpus/ \\
+from spade_pyserini.cli import arguments
+
+EXAMPLE = """spade train --recipe mini --set corpus=my-corpus/ \\
       --set queries=queries.tsv --set qrels=qrels.txt --output my-model"""
 
 
-def main(arguments: list[str]) -> None:
-    parser = command.parser(MODULE, "Train the dual encoder by a recipe.", EXAMPLE)
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade train``."""
+    parser = arguments.new_parser("train", "Train the dual encoder with a recipe.", EXAMPLE)
     add = parser.add_argument
     add("--recipe", required=True, metavar="NAME|FILE", help="paper, mini, smoke, or a .toml file")
-    add("--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting; repeat")
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a setting of the recipe; may be repeated",
+    )
+    arguments.add_data_dir(parser)
     add("--output", required=True, metavar="DIR", help="folder of the run; the model is DIR/best")
     add(
         "--stage",
@@ -22,12 +31,14 @@ def main(arguments: list[str]) -> None:
         help="mine: write runs of BM25 into DIR, for the settings `negatives` and `dev_pool`; "
         "head: fit a masked-LM head on the corpus, DIR/best is for the setting `init`; "
         "queries: start the expansion head from a dense bi-encoder, DIR/best likewise; "
-        "requests: learn what words around queries are worth to the model `init`",
+        "requests: learn weights of words around queries for the model `init`",
     )
-    add("--resume", action="store_true", help="go on after the last checkpoint in DIR")
-    options = parser.parse_args(arguments)
-    command.log_to_stderr(options.verbose)
+    add("--resume", action="store_true", help="continue after the last checkpoint in DIR")
+    return parser
 
+
+def run(options: argparse.Namespace) -> None:
+    """Run a stage and print the paths that it wrote."""
     from spade_pyserini.train import (
         fit_head,
         fit_query_head,
@@ -48,7 +59,3 @@ def main(arguments: list[str]) -> None:
         print(fit_request_weights(recipe, options.output, resume=options.resume))
     else:
         print(train(recipe, options.output, resume=options.resume))
-
-
-if __name__ == "__main__":
-    command.run(main)

@@ -1,6 +1,8 @@
-"""``python -m spade_pyserini.corpora`` is ``spade corpora``."""
+"""``python -m spade_pyserini.corpora`` is the same as ``spade corpora``."""
 
-from spade_pyserini.cli import command, corpora
+import sys
+
+from spade_pyserini.cli.main import main_of_module
 
 if __name__ == "__main__":
-    command.run(corpora.main)
+    sys.exit(main_of_module("corpora"))

@@ -8,17 +8,15 @@ which downloads it.
 from __future__ import annotations
 
 import difflib
-import os
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from spade_pyserini.corpora.readers import MAIN_FILES
+from spade_pyserini.corpora.data_directory import collection_folder
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
-VARIABLE = "SPADE_DATA_DIR"
 PYSERINI_BEIR = "beir-v1.0.0-"
 
 
@@ -48,21 +46,10 @@ class Collection:
         names += [f"{name}-{split}" for name in self.names if "/" not in name]
         return names + self.splits[split]
 
-    def folder(self) -> Path | None:
-        """The collection's folder in the data directory, if it is there."""
-        base = data_dir()
-        places = [base / name.replace("/", "-") for name in self.names] if base else []
-        return next((place for place in places if is_collection(place)), None)
-
-
-def data_dir() -> Path | None:
-    """Where local copies live."""
-    return Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None
-
-
-def is_collection(folder: Path) -> bool:
-    """Whether the documents of a collection are in this folder."""
-    return any((folder / name).is_file() for name in MAIN_FILES)
+    def folder(self, data_dir: str | Path | None = None) -> Path | None:
+        """Return the collection's folder in the data directory, or None if it is not there."""
+        folders = (collection_folder(name.replace("/", "-"), data_dir) for name in self.names)
+        return next((folder for folder in folders if folder), None)
 
 
 @cache

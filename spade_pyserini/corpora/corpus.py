@@ -10,6 +10,7 @@ from pathlib import Path
 from spade_pyserini.corpora import huggingface, irdatasets, pydoc, readers
 from spade_pyserini.corpora.catalogue import catalogue, find_collection, nearest
 from spade_pyserini.corpora.checks import Located, OnError, check_documents, locate, strict
+from spade_pyserini.corpora.data_directory import collection_folder, local_collections
 from spade_pyserini.errors import NotFoundError
 from spade_pyserini.formats.files import location, safe_file_name
 from spade_pyserini.records import Document
@@ -40,11 +41,15 @@ class Corpus:
         return check_documents(self.read(on_error), on_error)
 
 
-def open_corpus(corpus: str, path: str | Path | None = None) -> Corpus:
-    """Open a corpus by its name, or a folder or file of the user's.
+def open_corpus(
+    corpus: str, path: str | Path | None = None, *, data_dir: str | Path | None = None
+) -> Corpus:
+    """Open a corpus by its name, or by the path of a folder or file.
 
-    Names are those of the catalogue, ir_datasets' ids, and ``hf:`` with a Hugging Face dataset.
-    With ``path`` the documents come from there and ``corpus`` is only the name.
+    Names are those of the catalogue, of the folders in the data directory, ir_datasets' ids, and
+    ``hf:`` with a Hugging Face dataset. They are tried in this order; a path comes before
+    ir_datasets' ids. With ``path`` the documents are read from there and ``corpus`` is only the
+    name. ``data_dir`` defaults to the environment variable ``SPADE_DATA_DIR``.
     """
     if path is not None:
         return _local(safe_file_name(corpus), location(path))
@@ -55,10 +60,12 @@ def open_corpus(corpus: str, path: str | Path | None = None) -> Corpus:
     if found := find_collection(corpus):
         if found.name == "pydoc":
             return _stream(found.name, corpus, pydoc.documents)
-        if folder := found.folder():
+        if folder := found.folder(data_dir):
             return _local(found.name, folder)
         dataset = found.dataset or found.name
         return _of_ir_datasets(found.name, dataset)
+    if folder := collection_folder(corpus, data_dir):
+        return _local(safe_file_name(corpus), folder)
     if "://" in corpus or Path(corpus).exists():
         place = location(corpus)
         stem = place.resolve().name
@@ -67,7 +74,8 @@ def open_corpus(corpus: str, path: str | Path | None = None) -> Corpus:
         return _local(safe_file_name(stem), place)
     if irdatasets.is_known(corpus):
         return _of_ir_datasets(corpus.replace("/", "-"), corpus)
-    names = (name for one in catalogue().values() for name in one.names)
+    names = [name for collection in catalogue().values() for name in collection.names]
+    names += local_collections(data_dir)
     raise NotFoundError(f"no corpus, folder or file is called {corpus!r}; {nearest(corpus, names)}")
 
 

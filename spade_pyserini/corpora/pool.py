@@ -16,17 +16,17 @@ from spade_pyserini.corpora.corpus import Corpus
 from spade_pyserini.formats.files import read_lines
 
 
-def pooled(corpus: Corpus, sources: list[str]) -> Corpus:
+def pooled(corpus: Corpus, sources: list[str], *, data_dir: str | Path | None = None) -> Corpus:
     """The documents that any of the sources names; the corpus is called ``NAME-pool`` then.
 
     A source is a TREC run (``RUN:20``: the first 20 of each topic), or judgements by name or file.
     """
-    wanted = frozenset(docid for source in sources for docid in _named(source))
+    wanted = frozenset(docid for source in sources for docid in _named(source, data_dir))
     read = partial(_chosen, corpus.read, wanted)
     return replace(corpus, name=f"{corpus.name}-pool", read=read, count=partial(len, wanted))
 
 
-def _named(source: str) -> Iterator[str]:
+def _named(source: str, data_dir: str | Path | None) -> Iterator[str]:
     from spade_pyserini.corpora.qrels import read_qrels
     from spade_pyserini.formats.runs import read_run
 
@@ -38,7 +38,7 @@ def _named(source: str) -> Iterator[str]:
         for ranking in read_run(source):
             yield from (hit.docid for hit in ranking.hits)
     else:
-        for judged in read_qrels(source).values():
+        for judged in read_qrels(source, data_dir=data_dir).values():
             yield from (docid for docid, grade in judged.items() if grade > 0)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from spade_pyserini.corpora import irdatasets
 from spade_pyserini.corpora.catalogue import nearest
+from spade_pyserini.corpora.data_directory import find_file
 from spade_pyserini.corpora.splits import resolve_split, split_names
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.files import read_lines
@@ -15,19 +16,19 @@ BEIR_HEADER = ["query-id", "corpus-id", "score"]
 Qrels = dict[str, dict[str, int]]
 
 
-def read_qrels(name: str | Path) -> Qrels:
+def read_qrels(name: str | Path, *, data_dir: str | Path | None = None) -> Qrels:
     """Judgements by name or file: ``qid 0 docid grade``, or BEIR's three columns with a header.
 
     Names are those of splits, see `spade_pyserini.corpora.splits`.
     """
     qrels: Qrels = {}
-    if Path(name).is_file():
-        _read(Path(name), qrels)
+    if file := find_file(name, data_dir):
+        _read(file, qrels)
         return qrels
-    split = resolve_split(name)
+    split = resolve_split(name, data_dir=data_dir)
     if split is None:
         message = f"no qrels or file is called {str(name)!r}"
-        raise NotFoundError(f"{message}; {nearest(str(name), split_names())}")
+        raise NotFoundError(f"{message}; {nearest(str(name), split_names(data_dir))}")
     if split.dataset:
         for qid, docid, grade in irdatasets.qrels(split.dataset):
             qrels.setdefault(qid, {})[docid] = grade
@@ -36,9 +37,9 @@ def read_qrels(name: str | Path) -> Qrels:
     return qrels
 
 
-def relevance_level(name: str | Path) -> int:
+def relevance_level(name: str | Path, *, data_dir: str | Path | None = None) -> int:
     """The lowest grade that is relevant for binary measures: 2 for TREC DL's passages, else 1."""
-    split = None if Path(name).is_file() else resolve_split(name)
+    split = None if find_file(name, data_dir) else resolve_split(name, data_dir=data_dir)
     return split.relevance_level if split else 1
 
 

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spade_pyserini.corpora import irdatasets, pydoc
-from spade_pyserini.corpora.catalogue import catalogue, find_split, is_collection
+from spade_pyserini.corpora.catalogue import catalogue, find_split
+from spade_pyserini.corpora.data_directory import (
+    collection_folder,
+    is_collection,
+    local_collections,
+)
 from spade_pyserini.errors import NotFoundError
 
 PASSAGE_LEVEL = 2  # TREC DL's passages: grade 1 is "related", and not relevant for binary measures
@@ -31,8 +36,8 @@ class Split:
     relevance_level: int = 1
 
 
-def resolve_split(name: str | Path) -> Split | None:
-    """The split of this name, or None where the name is no split's."""
+def resolve_split(name: str | Path, *, data_dir: str | Path | None = None) -> Split | None:
+    """Return the split of this name, or None if no split has it."""
     text = str(name)
     if text == "pydoc":
         return _pydoc(text, pydoc.SPLITS)
@@ -42,10 +47,11 @@ def resolve_split(name: str | Path) -> Split | None:
             return _pydoc(f"pydoc-{split}", (split,))
         plain = f"{collection.name}-{split}"
         level = _level(collection.name, split)
-        if folder := collection.folder():
+        if folder := collection.folder(data_dir):
             return _folder(folder, split, plain, level)
         return Split(plain, dataset=collection.splits[split][0], relevance_level=level)
-    folder = Path(text).parent
+    parent = Path(text).parent
+    folder = collection_folder(str(parent), data_dir) or parent
     if is_collection(folder) and (folder / "qrels").is_dir():
         plain = f"{folder.resolve().name}-{Path(text).name}"
         return _folder(folder, Path(text).name, plain, _level(plain, Path(text).name))
@@ -54,11 +60,13 @@ def resolve_split(name: str | Path) -> Split | None:
     return None
 
 
-def split_names() -> Iterator[str]:
-    """Every name that `resolve_split` knows without a folder."""
+def split_names(data_dir: str | Path | None = None) -> Iterator[str]:
+    """Yield the names of all splits in the catalogue and in the data directory."""
     for collection in catalogue().values():
         for split in collection.splits:
             yield from collection.split_names(split)
+    for name, folder in local_collections(data_dir).items():
+        yield from (f"{name}/{path.stem}" for path in sorted((folder / "qrels").glob("*.tsv")))
 
 
 def _level(collection: str, split: str) -> int:

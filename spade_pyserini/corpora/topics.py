@@ -17,6 +17,7 @@ from pathlib import Path
 
 from spade_pyserini.corpora import irdatasets
 from spade_pyserini.corpora.catalogue import nearest
+from spade_pyserini.corpora.data_directory import find_file
 from spade_pyserini.corpora.splits import resolve_split, split_names
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.files import (
@@ -30,25 +31,25 @@ from spade_pyserini.records import Topic
 logger = logging.getLogger(__name__)
 
 
-def read_topics(name: str | Path) -> list[Topic]:
+def read_topics(name: str | Path, *, data_dir: str | Path | None = None) -> list[Topic]:
     """The topics called ``name``, or those of a file, in their order.
 
     Names are those of splits, see `spade_pyserini.corpora.splits`: of a collection's queries, the
     ones with judgements. Ids that repeat or that a run cannot carry, and files without topics, are
     errors.
     """
-    if Path(name).is_file():
-        return list(_read_files([Path(name)]).values())
-    split = resolve_split(name)
+    if path := find_file(name, data_dir):
+        return list(_read_files([path]).values())
+    split = resolve_split(name, data_dir=data_dir)
     if split is None:
         message = f"no topics or file is called {str(name)!r}"
-        raise NotFoundError(f"{message}; {nearest(str(name), split_names())}")
+        raise NotFoundError(f"{message}; {nearest(str(name), split_names(data_dir))}")
     if split.dataset:
         return list(irdatasets.topics(split.dataset))
     from spade_pyserini.corpora.qrels import read_qrels  # costs seconds, and files need it not
 
     topics = _read_files(list(split.queries))
-    judged = read_qrels(name)
+    judged = read_qrels(name, data_dir=data_dir)
     found = [topic for topic in topics.values() if topic.qid in judged]
     if not found:
         raise InputError(f"no topic has judgements in {name}", split.queries[0])
@@ -78,9 +79,9 @@ def _read_files(files: list[Path]) -> dict[str, Topic]:
 Reader = Callable[[Path], Iterator[tuple[int, Topic]]]
 
 
-def topics_name(name: str | Path) -> str:
+def topics_name(name: str | Path, *, data_dir: str | Path | None = None) -> str:
     """``dir/topics.dl19-passage.tsv.gz`` is called ``dl19-passage`` in the name of a run."""
-    if not Path(name).is_file() and (split := resolve_split(name)):
+    if not find_file(name, data_dir) and (split := resolve_split(name, data_dir=data_dir)):
         return split.name
     plain = Path(name).name
     for suffix in (".gz", ".tsv", ".txt", ".jsonl", ".json", ".trec"):

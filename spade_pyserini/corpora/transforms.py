@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from spade_pyserini.corpora.corpus import Corpus
 from spade_pyserini.corpora.expansions import expanded
 from spade_pyserini.corpora.pool import pooled
@@ -15,6 +17,7 @@ def apply_transforms(
     expansions: str | None = None,
     expansions_per_doc: int | None = None,
     pool: list[str] | None = None,
+    data_dir: str | Path | None = None,
 ) -> Corpus:
     """Passages first, so that expansions are those of passages where there are any."""
     if expansions_per_doc and not expansions:
@@ -22,7 +25,7 @@ def apply_transforms(
     if segment:
         corpus = segmented(corpus, Segmentation.parse(segment))
     if pool:
-        corpus = pooled(corpus, pool)
+        corpus = pooled(corpus, pool, data_dir=data_dir)
     if expansions:
         corpus = expanded(corpus, expansions, expansions_per_doc)
     return corpus

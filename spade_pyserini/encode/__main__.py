@@ -1,6 +1,8 @@
-"""``python -m spade_pyserini.encode`` is ``spade encode``."""
+"""``python -m spade_pyserini.encode`` is the same as ``spade encode``."""
 
-from spade_pyserini.cli import command, encode
+import sys
+
+from spade_pyserini.cli.main import main_of_module
 
 if __name__ == "__main__":
-    command.run(encode.main)
+    sys.exit(main_of_module("encode"))

@@ -1,6 +1,8 @@
-"""``python -m spade_pyserini.evaluate`` is ``spade evaluate``."""
+"""``python -m spade_pyserini.evaluate`` is the same as ``spade evaluate``."""
 
-from spade_pyserini.cli import command, evaluate
+import sys
+
+from spade_pyserini.cli.main import main_of_module
 
 if __name__ == "__main__":
-    command.run(evaluate.main)
+    sys.exit(main_of_module("evaluate"))

@@ -1,6 +1,8 @@
-"""``python -m spade_pyserini.export`` is ``spade export``."""
+"""``python -m spade_pyserini.export`` is the same as ``spade export``."""
 
-from spade_pyserini.cli import command, export
+import sys
+
+from spade_pyserini.cli.main import main_of_module
 
 if __name__ == "__main__":
-    command.run(export.main)
+    sys.exit(main_of_module("export"))

@@ -1,6 +1,8 @@
-"""``python -m spade_pyserini.index`` is ``spade index``."""
+"""``python -m spade_pyserini.index`` is the same as ``spade index``."""
 
-from spade_pyserini.cli import command, index
+import sys
+
+from spade_pyserini.cli.main import main_of_module
 
 if __name__ == "__main__":
-    command.run(index.main)
+    sys.exit(main_of_module("index"))

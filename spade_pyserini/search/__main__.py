@@ -1,6 +1,8 @@
-"""``python -m spade_pyserini.search`` is ``spade search``."""
+"""``python -m spade_pyserini.search`` is the same as ``spade search``."""
 
-from spade_pyserini.cli import command, search
+import sys
+
+from spade_pyserini.cli.main import main_of_module
 
 if __name__ == "__main__":
-    command.run(search.main)
+    sys.exit(main_of_module("search"))

@@ -1,6 +1,8 @@
-"""``python -m spade_pyserini.train`` is ``spade train``."""
+"""``python -m spade_pyserini.train`` is the same as ``spade train``."""
 
-from spade_pyserini.cli import command, train
+import sys
+
+from spade_pyserini.cli.main import main_of_module
 
 if __name__ == "__main__":
-    command.run(train.main)
+    sys.exit(main_of_module("train"))

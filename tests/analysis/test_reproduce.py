@@ -11,7 +11,7 @@ import yaml
 from spade_pyserini import open_corpus, read_run
 from spade_pyserini.__main__ import NAMES
 from spade_pyserini.analysis.reproduce import Condition, Expected, command_lines, read_conditions
-from spade_pyserini.corpora.catalogue import VARIABLE
+from spade_pyserini.corpora.data_directory import VARIABLE
 from spade_pyserini.errors import InputError
 from tests.commands import Commands, child
 from tests.conftest import ROOT, shared_data

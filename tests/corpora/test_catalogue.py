@@ -99,6 +99,35 @@ def test_any_folder_in_beirs_form_has_splits(folder: Path) -> None:
         read_topics(folder / "test")
 
 
+def test_a_folder_of_the_data_directory_is_known_by_its_name(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPADE_DATA_DIR")
+    data_dir = tmp_path / "data"
+    folder.rename(data_dir / "my-faq")
+    corpus = open_corpus("my-faq", data_dir=data_dir)
+    assert (corpus.name, len(list(corpus))) == ("my-faq", 5)
+    assert [topic.qid for topic in read_topics("my-faq/test", data_dir=data_dir)] == ["q1"]
+    assert read_qrels("my-faq/test", data_dir=data_dir) == {"q1": {"d1": 1}}
+    assert topics_name("my-faq/test", data_dir=data_dir) == "my-faq-test"
+    assert relevance_level("my-faq/test", data_dir=data_dir) == 1
+    pool = apply_transforms(corpus, pool=["my-faq/test"], data_dir=data_dir)
+    assert [document.docid for document in pool] == ["d1"]
+    queries = read_topics("my-faq/queries.jsonl", data_dir=data_dir)
+    assert [topic.qid for topic in queries] == ["q1", "q2"]
+    with pytest.raises(NotFoundError, match="has no split 'dev'; it has test"):
+        read_qrels("my-faq/dev", data_dir=data_dir)
+    with pytest.raises(NotFoundError, match="did you mean my-faq"):
+        open_corpus("my-fag", data_dir=data_dir)
+    with pytest.raises(NotFoundError, match="no corpus, folder or file"):
+        open_corpus("my-faq")
+
+
+def test_a_data_directory_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"data_dir=.*none: no such folder"):
+        open_corpus("my-faq", data_dir=tmp_path / "none")
+
+
 def test_relevance_levels(tmp_path: Path) -> None:
     assert relevance_level("dl19-passage") == 2
     assert relevance_level("msmarco/dl20") == 2

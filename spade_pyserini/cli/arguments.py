@@ -1,0 +1,146 @@
+"""Options and argument types that several commands share, and readers for what they name."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spade_pyserini.corpora import Corpus
+    from spade_pyserini.corpora.qrels import Qrels
+
+MEASURES = "MRR@10 nDCG@10 MAP R@100 R@1000"
+CORPUS_HELP = (
+    "a name that `spade corpora` lists, or a folder or file in the form of BEIR (corpus.jsonl), "
+    "MS MARCO (collection.tsv) or Pyserini (id, contents), plain or .gz"
+)
+TOPICS_HELP = "a split (pydoc/test), or a file: .tsv, .jsonl, .json, .trec, plain or .gz"
+
+
+class HelpFormatter(
+    argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter
+):
+    """Keep the line breaks of examples; show defaults other than None and False."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default in (None, False, argparse.SUPPRESS, []) or action.required:
+            return action.help
+        return super()._get_help_string(action)
+
+
+def new_parser(name: str, description: str, example: str) -> argparse.ArgumentParser:
+    """Parser of the command ``spade name`` whose help ends with an example."""
+    parser = argparse.ArgumentParser(
+        prog=f"spade {name}",
+        description=description,
+        epilog=f"example:\n  {example}",
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--verbose", action="store_true", help="log more details")
+    return parser
+
+
+def add_data_dir(parser: argparse.ArgumentParser) -> None:
+    """Add ``--data-dir``."""
+    parser.add_argument(
+        "--data-dir",
+        type=folder,
+        metavar="DIR",
+        help="folder with local copies of collections (default: $SPADE_DATA_DIR)",
+    )
+
+
+def add_judgements(parser: argparse.ArgumentParser, measures: str = MEASURES) -> None:
+    """Add the options of commands that score runs; `read_judgements` reads the qrels."""
+    add = parser.add_argument
+    add("--qrels", required=True, metavar="NAME|FILE", help="a split, or a TREC or BEIR qrels file")
+    add(
+        "--measure",
+        "-m",
+        nargs="+",
+        metavar="NAME",
+        help=f"measures as ir_measures or trec_eval names them (default: {measures})",
+    )
+    add(
+        "--relevance-level",
+        type=positive,
+        metavar="N",
+        help="lowest relevant grade in binary measures (default: 2 for TREC DL passages, else 1)",
+    )
+    add_data_dir(parser)
+
+
+def read_judgements(options: argparse.Namespace) -> tuple[Qrels, int]:
+    """Read ``--qrels``; return the judgements and the lowest relevant grade."""
+    from spade_pyserini.corpora.qrels import read_qrels, relevance_level
+
+    level = options.relevance_level or relevance_level(options.qrels, data_dir=options.data_dir)
+    return read_qrels(options.qrels, data_dir=options.data_dir), level
+
+
+def add_corpus_transforms(parser: argparse._ActionsContainer) -> None:
+    """Add the options that change a corpus while it is read; `open_transformed` applies them."""
+    add = parser.add_argument
+    add("--corpus-path", metavar="PATH", help="read the corpus NAME from this file or folder")
+    add("--expansions", metavar="FILE", help="append predicted queries: .jsonl, .tsv or .txt")
+    add(
+        "--expansions-per-doc",
+        type=positive,
+        metavar="N",
+        help="append the first N predicted queries of a document (default: all)",
+    )
+    add("--segment", metavar="WORDS:STRIDE", help="cut documents into passages doc#0, doc#1, ...")
+    add(
+        "--pool",
+        nargs="+",
+        metavar="RUN[:N]|QRELS",
+        help="keep only documents in the first N hits of a run, or judged relevant",
+    )
+
+
+def open_transformed(options: argparse.Namespace) -> Corpus:
+    """Open ``--corpus`` with the transforms that the options name."""
+    from spade_pyserini.corpora import apply_transforms, open_corpus
+
+    return apply_transforms(
+        open_corpus(options.corpus, options.corpus_path, data_dir=options.data_dir),
+        options.segment,
+        options.expansions,
+        options.expansions_per_doc,
+        options.pool,
+        data_dir=options.data_dir,
+    )
+
+
+def positive(text: str) -> int:
+    """Argument type: an integer, 1 or more."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return value
+
+
+def integer(least: int, most: int) -> Callable[[str], int]:
+    """Argument type: an integer from ``least`` to ``most``."""
+
+    def convert(text: str) -> int:
+        value = int(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not from {least} to {most}")
+        return value
+
+    convert.__name__ = "integer"  # argparse names the type in its messages
+    return convert
+
+
+def folder(text: str) -> Path:
+    """Argument type: the path of an existing folder."""
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text}: no such folder")
+    return Path(text)
+
+
+threads = integer(1, 1024)

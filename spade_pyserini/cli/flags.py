@@ -1,0 +1,39 @@
+"""Translate parameters in the library's messages to the flags of a command.
+
+The library names parameters in call syntax, because most of its callers are programs. Someone who
+typed a command reads ``--overwrite`` where the library says ``overwrite=True``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+# A parameter is preceded by a space, a bracket, a quote or nothing: paths such as /data/k=5 stay.
+PARAMETER = re.compile(
+    r"""(?<![^\s(`'"])(\w+)=('[^']*'|"[^"]*"|\.\.\.|[^\s,;:()`'"]*[^\s,;:()`'".])"""
+)
+
+
+def flag_names(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """Flag by parameter name: ``{"data_dir": "--data-dir", ...}``."""
+    return {
+        action.dest: next(text for text in action.option_strings if text.startswith("--"))
+        for action in parser._actions
+        if action.option_strings and action.dest != "help"
+    }
+
+
+def with_flags(message: str, flags: dict[str, str]) -> str:
+    """Rewrite ``name=True`` as ``--name`` and ``name=VALUE`` as ``--name VALUE``.
+
+    Names that are not in ``flags`` stay as they are.
+    """
+
+    def rewrite(match: re.Match[str]) -> str:
+        name, value = match.groups()
+        if name not in flags:
+            return match.group()
+        return flags[name] if value == "True" else f"{flags[name]} {value}"
+
+    return PARAMETER.sub(rewrite, message)

@@ -1,0 +1,78 @@
+"""``spade``: find the command, run it, and turn errors into one line and an exit code.
+
+Exit codes: 0 done, 1 the work failed, 2 the call was wrong, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import os
+import sys
+
+from spade_pyserini import __version__
+from spade_pyserini.cli import registry
+from spade_pyserini.cli.flags import flag_names, with_flags
+from spade_pyserini.errors import SpadeError
+
+
+def main(arguments: list[str] | None = None, prog: str = "spade") -> int:
+    """Run ``spade`` with these arguments (default: those of the process); return the exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if not words or words[0] in ("-h", "--help"):
+        print(registry.overview(prog))
+        return 0
+    if words[0] in ("-V", "--version"):
+        print(f"spade {__version__}")
+        return 0
+    name, *rest = words
+    if name not in registry.SUMMARIES:
+        close = difflib.get_close_matches(name, registry.SUMMARIES, 1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        message = f"error: there is no command {name!r}; {hint}`{prog} --help` lists the commands"
+        print(message, file=sys.stderr)
+        return 2
+    return run_command(name, rest, f"{prog} {name}")
+
+
+def main_of_module(name: str) -> int:
+    """Run a command that was called as ``python -m spade_pyserini.NAME``."""
+    return run_command(name, sys.argv[1:], f"python -m spade_pyserini.{name}")
+
+
+def run_command(name: str, arguments: list[str], prog: str) -> int:
+    """Run a command and return its exit code; errors that a user can mend become one line."""
+    command = registry.load(name)
+    parser = command.parser()
+    parser.prog = prog
+    options = parser.parse_args(arguments)
+    log_to_stderr(options.verbose)
+    try:
+        command.run(options)
+        sys.stdout.flush()
+    except SpadeError as error:
+        print(f"error: {with_flags(str(error), flag_names(parser))}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted; run the same command again to continue", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output, such as head, has ended
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:  # permissions, a full disk, a file where a folder should be
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"error: {where}{error.strerror or error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def call(name: str, arguments: list[str]) -> None:
+    """Run a command from within another; errors go to the caller."""
+    command = registry.load(name)
+    command.run(command.parser().parse_args(arguments))
+
+
+def log_to_stderr(verbose: bool) -> None:
+    """Log to stderr; messages of other libraries below warnings only with ``--verbose``."""
+    logging.basicConfig(format="%(message)s", level=logging.INFO if verbose else logging.WARNING)
+    logging.getLogger("spade_pyserini").setLevel(logging.DEBUG if verbose else logging.INFO)

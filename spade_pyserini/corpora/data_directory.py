@@ -1,0 +1,62 @@
+"""The data directory: local copies of collections, one folder each.
+
+It is the ``data_dir`` that a function is given, or else the environment variable
+``SPADE_DATA_DIR``. A folder directly below it that holds a corpus is known by the folder's name.
+In BEIR's form it has splits as well::
+
+    DATA_DIR/insuranceqa/corpus.jsonl.gz       open_corpus("insuranceqa")
+    DATA_DIR/insuranceqa/queries.jsonl.gz
+    DATA_DIR/insuranceqa/qrels/train.tsv       read_topics("insuranceqa/train")
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from spade_pyserini.corpora.readers import MAIN_FILES
+from spade_pyserini.errors import UsageError
+
+VARIABLE = "SPADE_DATA_DIR"
+
+
+def resolve_data_dir(data_dir: str | Path | None) -> Path | None:
+    """Return ``data_dir``, or the directory in ``SPADE_DATA_DIR``, or None if neither is set.
+
+    A ``data_dir`` that does not exist is an error; a variable that names no folder is ignored.
+    """
+    if data_dir is not None:
+        if not Path(data_dir).is_dir():
+            raise UsageError(f"data_dir={data_dir}: no such folder")
+        return Path(data_dir)
+    directory = os.environ.get(VARIABLE)
+    return Path(directory) if directory and Path(directory).is_dir() else None
+
+
+def is_collection(folder: Path) -> bool:
+    """Whether the documents of a collection are in this folder."""
+    return any((folder / name).is_file() for name in MAIN_FILES)
+
+
+def collection_folder(name: str, data_dir: str | Path | None) -> Path | None:
+    """Return the collection's folder called ``name`` directly below the data directory, or None."""
+    directory = resolve_data_dir(data_dir)
+    if directory is None or name in ("", "..") or Path(name).name != name:
+        return None
+    return directory / name if is_collection(directory / name) else None
+
+
+def local_collections(data_dir: str | Path | None) -> dict[str, Path]:
+    """Return the folders of all collections directly below the data directory, by name."""
+    directory = resolve_data_dir(data_dir)
+    if directory is None:
+        return {}
+    return {path.name: path for path in sorted(directory.iterdir()) if is_collection(path)}
+
+
+def find_file(name: str | Path, data_dir: str | Path | None) -> Path | None:
+    """Return the file ``name``, here or relative to the data directory, or None."""
+    if Path(name).is_file():
+        return Path(name)
+    directory = resolve_data_dir(data_dir)
+    return directory / name if directory and (directory / name).is_file() else None

@@ -1,0 +1,81 @@
+"""The demo, run as a user runs it, in an empty folder."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from spade_pyserini import ImpactSearcher, read_topics, read_vectors
+from spade_pyserini.cli.demo import SPADE
+from tests.commands import shell
+from tests.conftest import ROOT
+from tests.evaluate.test_measures import assert_same_digits
+
+pytestmark = pytest.mark.java
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the demo has run; ``demo.out`` is what it printed."""
+    folder = tmp_path_factory.mktemp("demo")
+    done = shell("python -m spade_pyserini.demo", folder)
+    assert done.returncode == 0, done.stderr
+    (folder / "demo.out").write_text(done.stdout)
+    return folder
+
+
+def test_the_demo_fills_the_three_folders_as_pyserinis_guides_do(folder: Path) -> None:
+    assert (folder / "encode" / SPADE / "docs0000.jsonl.gz").exists()
+    assert list((folder / "index" / SPADE).glob("segments_*"))
+    assert list((folder / "index" / "pydoc.bm25").glob("segments_*"))
+    assert (folder / "runs" / f"run.{SPADE}.pydoc-test.txt").exists()
+
+
+def test_the_demo_prints_a_table_and_examples(folder: Path) -> None:
+    out = (folder / "demo.out").read_text()
+    columns = ["model", "nDCG@10", "MRR@10", "R@100", "terms/document", "index", "MB", "ms/query"]
+    header, _, bm25, spade = next(
+        out.splitlines()[n : n + 4] for n, line in enumerate(out.splitlines()) if "ms/query" in line
+    )
+    assert header.split() == columns
+    for row in (bm25, spade):
+        figures = [float(cell) for cell in row.split()[-6:]]
+        assert all(0.05 < measure < 1 for measure in figures[:3])
+        assert all(figure > 0 for figure in figures)
+    assert bm25.startswith("BM25 ")
+    assert spade.startswith("SpaDE (spade-mini) ")
+    assert float(spade.split()[-6]) > float(bm25.split()[-6])  # nDCG@10
+    assert "UNTRAINED" not in out
+    assert out.count("(grade ") + out.count("(not judged") == 9
+    assert len(re.findall(r"^  python -m spade_pyserini\.", out, flags=re.MULTILINE)) == 7
+
+
+def test_the_scores_of_the_demo_are_trec_evals(folder: Path) -> None:
+    qrels = ROOT / "spade_pyserini" / "corpora" / "pydoc_data" / "qrels.pydoc-test.txt"
+    for run in (folder / "runs").glob("run.*.pydoc-test.txt"):
+        assert_same_digits(qrels, run)
+
+
+def test_lucene_scores_are_the_inner_products_on_real_documents(folder: Path) -> None:
+    vectors = dict(read_vectors(folder / "encode" / SPADE))
+    topics = random.Random(0).sample(read_topics("pydoc"), 20)
+    with ImpactSearcher(folder / "index" / SPADE) as searcher:
+        for topic in topics:
+            terms = searcher.wordpieces.query_terms(topic.text)
+            hits = searcher.search(topic.text, 1000)
+            for hit in hits:
+                assert hit.score == sum(vectors[hit.docid].get(term, 0) for term in terms)
+            scores = [sum(vector.get(term, 0) for term in terms) for vector in vectors.values()]
+            best = sorted((score for score in scores if score > 0), reverse=True)[:1000]
+            assert [hit.score for hit in hits] == best
+
+
+@pytest.mark.slow
+def test_a_second_demo_encodes_nothing(folder: Path) -> None:
+    shards = {path: path.stat().st_mtime_ns for path in (folder / "encode" / SPADE).iterdir()}
+    done = shell("python -m spade_pyserini.demo", folder)
+    assert done.returncode == 0, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in shards} == shards
