@@ -1,24 +1,33 @@
-# Everything here makes .venv and installs what is needed first, once.
+# Every target creates .venv and installs what it needs first, once.
 #
 #   make demo      encode, index, search and score the built-in corpus
-#   make test      all but the slow tests
-#   make test-all  the slow ones too, and those of the extras, which it installs
-#   make check     lint, format and types
+#   make test      all tests but the slow ones
+#   make test-all  all tests, also those of the extras, which it installs
+#   make check     lint, format, types and layers
+#   make format    let ruff rewrite what it can
+#   make jar       compile the Java sources into the jar that is committed (needs a JDK)
+#   make docs      build the documentation in build/site/
 #   make clean     remove .venv and all caches; results stay
+#
+# Another Python: `make test PYTHON=python3.12` uses .venv-3.12.
 
 PYTHON ?= python3
 VENV := .venv
+ifneq ($(origin PYTHON),file)
+VENV := .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+endif
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 EXTRAS := $(VENV)/.extras
+DOCS := $(VENV)/.docs
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
-# A process for each core; the tests of a file share what they have made.
+# One process per core. The tests of a file run in one process, because they share fixtures.
 PARALLEL := -n auto --dist loadfile
 
-.PHONY: demo test test-all check format clean
+.PHONY: demo test test-all check format jar docs clean
 
 demo: $(INSTALLED)
-	$(BIN)/python -m spade_pyserini.demo
+	$(BIN)/spade demo
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
@@ -30,10 +39,17 @@ check: $(INSTALLED)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+jar: $(INSTALLED)
+	$(BIN)/python -m spade_pyserini.lucene.jar.build
+
+docs: $(DOCS)
+	$(BIN)/mkdocs build --strict
 
 $(INSTALLED): setup.cfg pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
@@ -46,6 +62,11 @@ $(EXTRAS): $(INSTALLED)
 	$(PIP) -e '.[ray,pisa,milvus]'
 	touch $@
 
+$(DOCS): $(INSTALLED)
+	$(PIP) -e '.[docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf .venv .venv-3.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache \
+	    build *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

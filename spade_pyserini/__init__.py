@@ -1,18 +1,19 @@
 """SpaDE on Pyserini: learned sparse retrieval without a neural network at query time.
 
-The way of the data::
+Packages follow the data::
 
-    corpora -> models -> encode -> vectors -> index -> search -> evaluate
-                                                ^
-                                   topics, wordpiece (the query side)
+    corpora -> encode (models) -> index -> search -> evaluate
+                  ^
+                train
 
-Names are loaded when they are first used, so that searching never imports torch.
+Names are imported when they are first used, so that searching never imports torch.
 """
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spade_pyserini._lazy import lazy
 
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     )
     from spade_pyserini.search.wordpiece_topics import write_wordpiece_topics
 
-__version__ = "0.1.0"
+    __version__: str
 
-# `python -m spade_pyserini.stats` runs cli/stats.py, as `spade stats` does.
+# For `python -m spade_pyserini.stats`: commands without a package of that name are in cli/.
 __path__.append(str(Path(__file__).with_name("cli")))
 
 _HOMES = {
@@ -82,7 +83,13 @@ __all__ = [
 ]
 
 
-__getattr__ = lazy(__name__, _HOMES)
+_load = lazy(__name__, _HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":  # of the installed package; setup.cfg is where it is written
+        return version("spade_pyserini")
+    return _load(name)
 
 
 def __dir__() -> list[str]:

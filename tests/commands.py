@@ -1,8 +1,7 @@
-"""Run the commands as a user does, in this process where that is enough."""
+"""Run commands as a user does: in this process, or in another where that matters."""
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from spade_pyserini.cli.command import run
+from spade_pyserini.cli.main import main
 
 
 class Result(NamedTuple):
@@ -22,7 +21,7 @@ class Result(NamedTuple):
 
 
 class Commands:
-    """``run("encode", "--corpus", "pydoc")`` gives the exit code and what was printed."""
+    """``run("encode", "--corpus", "pydoc")`` returns the exit code and the output."""
 
     def __init__(
         self,
@@ -33,21 +32,21 @@ class Commands:
         self.monkeypatch, self.capfd, self.caplog = monkeypatch, capfd, caplog
 
     def __call__(self, command: str, *arguments: object) -> Result:
-        name = f"spade_pyserini.{command}"
-        module = importlib.import_module(f"spade_pyserini.cli.{command}")
-        self.monkeypatch.setattr(sys, "argv", [name, *map(str, arguments)])
+        words = [command, *map(str, arguments)]
+        self.monkeypatch.setattr(sys, "argv", ["spade", *words])
         self.capfd.readouterr()
         self.caplog.clear()
-        with pytest.raises(SystemExit) as stop:
-            run(module.main)
+        try:
+            code = main()
+        except SystemExit as stop:  # argparse ends the process itself: --help, wrong options
+            assert isinstance(stop.code, int)
+            code = stop.code
         out, err = self.capfd.readouterr()
-        code = stop.value.code
-        assert isinstance(code, int)
-        return Result(code, out, err + self.caplog.text)  # pytest takes log lines off stderr
+        return Result(code, out, err + self.caplog.text)  # pytest captures log lines apart
 
 
 def child(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run ``python -m spade_pyserini...`` in a process of its own."""
+    """Run ``python -m MODULE ARGUMENT ...`` in a process of its own."""
     command = [sys.executable, "-m", *map(str, arguments)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
@@ -71,7 +70,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def copy_artifact(folder: Path, target: Path) -> Path:
-    """Copy vectors or an index with all that stands beside them."""
+    """Copy vectors or an index with the files next to them (manifest, tokenizer, counts)."""
     shutil.copytree(folder, target / folder.name)
     for path in folder.parent.glob(f"{folder.name}.*"):
         shutil.copy(path, target / path.name)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Document, Topic
+
+if TYPE_CHECKING:
+    from spade_pyserini.models.wordpieces import WordPieces
 
 logger = logging.getLogger(__name__)
 KINDS = ("Match <=1", "Match >1", "Match all")

@@ -181,7 +181,7 @@ def run_command(words: list[str]) -> None:
         raise SpadeError(f"{words[0]} ended with exit code {done.returncode}; its message is above")
 
 
-def check_figures(condition: Condition) -> Iterator[Checked]:
+def check_figures(condition: Condition, data_dir: Path | None = None) -> Iterator[Checked]:
     """Score the runs of a condition, measure by measure."""
     from spade_pyserini.corpora.qrels import read_qrels, relevance_level
     from spade_pyserini.evaluate import evaluate_run, parse_measures
@@ -189,8 +189,9 @@ def check_figures(condition: Condition) -> Iterator[Checked]:
     from spade_pyserini.search import read_run
 
     for expected in condition.expected:
-        qrels, run = read_qrels(expected.qrels), read_run(expected.run)
-        level = relevance_level(expected.qrels)
+        qrels = read_qrels(expected.qrels, data_dir=data_dir)
+        run = read_run(expected.run)
+        level = relevance_level(expected.qrels, data_dir=data_dir)
         for name in expected.measures:
             (measure,) = (at_level(one, level) for one in parse_measures([name]))
             yield Checked(expected, name, evaluate_run(qrels, run, [measure])[measure])

@@ -19,9 +19,7 @@ CORPUS_HELP = (
 TOPICS_HELP = "a split (pydoc/test), or a file: .tsv, .jsonl, .json, .trec, plain or .gz"
 
 
-class HelpFormatter(
-    argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter
-):
+class HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
     """Keep the line breaks of examples; show defaults other than None and False."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:

@@ -67,9 +67,7 @@ def run(options: argparse.Namespace) -> None:
     title = f"{measure_name(measures[0])} of {name} against {baseline_name}"
     print(f"{title}, {len(differences)} topics\n")
     print(_summary(differences))
-    for heading, rows in zip(
-        ("gains", "losses"), extremes(differences, options.top), strict=True
-    ):
+    for heading, rows in zip(("gains", "losses"), extremes(differences, options.top), strict=True):
         if rows:
             print(f"\nlargest {heading}\n{_table(rows, texts)}")
     if output:

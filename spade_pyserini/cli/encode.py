@@ -64,7 +64,11 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         help="maximum number of WordPieces read from a document (default: the model's)",
     )
     add(
-        "--batch-tokens", type=arguments.positive, default=2048, metavar="N", help="tokens per batch"
+        "--batch-tokens",
+        type=arguments.positive,
+        default=2048,
+        metavar="N",
+        help="tokens per batch",
     )
     add("--device", default="cpu", help="torch device; cuda with --processes uses all GPUs")
     add("--precision", choices=PRECISIONS, default="fp32", help="bf16 and fp16 need a GPU")
@@ -73,7 +77,11 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 def _add_parallel_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("shards and workers").add_argument
     add(
-        "--shard-size", type=arguments.positive, default=2000, metavar="N", help="documents per file"
+        "--shard-size",
+        type=arguments.positive,
+        default=2000,
+        metavar="N",
+        help="documents per file",
     )
     add(
         "--processes",

@@ -1,4 +1,4 @@
-"""Checks of topics before they are searched: WordPieces instead of text, words that match nothing."""
+"""Check topics before a search: WordPieces instead of text, and words that match nothing."""
 
 from __future__ import annotations
 
@@ -41,8 +41,6 @@ def log_ignored_words(topics: list[Topic], searcher: ImpactSearcher) -> None:
     for qid, text in topics:
         if words := searcher.wordpieces.unknown_words(text):
             count = len(words)
-            logger.info(
-                "topic %s: %d words not in the vocabulary: %s", qid, count, " ".join(words)
-            )
+            logger.info("topic %s: %d words not in the vocabulary: %s", qid, count, " ".join(words))
         if terms := searcher.unknown_terms(text):
             logger.info("topic %s: terms in no document: %s", qid, " ".join(terms))

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from spade_pyserini.cli import arguments
+from tests.commands import Commands
+
+
+def test_positive() -> None:
+    assert arguments.positive("3") == 3
+    for text in ("0", "-1"):
+        with pytest.raises(argparse.ArgumentTypeError):
+            arguments.positive(text)
+
+
+def test_integer() -> None:
+    assert arguments.integer(0, 5)("5") == 5
+    with pytest.raises(argparse.ArgumentTypeError, match="6 is not from 0 to 5"):
+        arguments.integer(0, 5)("6")
+
+
+def test_options_cannot_be_abbreviated(run: Commands) -> None:
+    assert run("corpora", "--verb").code == 2
+    assert run("corpora", "--verbose").code == 0
+
+
+def test_a_data_dir_that_is_missing_is_a_wrong_call(run: Commands, tmp_path: Path) -> None:
+    result = run("corpora", "--data-dir", tmp_path / "nowhere")
+    assert result.code == 2
+    assert "no such folder" in result.err
+
+
+def test_the_data_dir_is_passed_on(run: Commands, tmp_path: Path) -> None:
+    """Two folders, one process: the second call must not see the folder of the first."""
+    for name in ("one", "two"):
+        folder = tmp_path / name / f"corpus-{name}"
+        folder.mkdir(parents=True)
+        (folder / "corpus.jsonl").write_text('{"_id": "d1", "text": "a cat"}\n')
+    first = run("corpora", "--data-dir", tmp_path / "one")
+    second = run("corpora", "--data-dir", tmp_path / "two")
+    assert "corpus-one" in first.out and "corpus-two" not in first.out
+    assert "corpus-two" in second.out and "corpus-one" not in second.out
+    assert "corpus-two" not in run("corpora").out
