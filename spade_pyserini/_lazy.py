@@ -1,4 +1,7 @@
-"""Names of a package that are loaded when they are first used: torch and the like cost seconds."""
+"""Lazy imports: a package loads its modules when a name is first used.
+
+Importing torch and other libraries takes seconds, which `--help` should not wait for.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ from typing import Any
 
 
 def lazy(package: str, homes: dict[str, list[str]]) -> Callable[[str], Any]:
-    """What a package calls ``__getattr__``; ``homes`` has the names by the module they are in."""
+    """Return a function for a package's ``__getattr__``.
+
+    ``homes`` maps each module of the package to the names that are imported from it.
+    """
     home = {name: module for module, names in homes.items() for name in names}
 
     def load(name: str) -> Any:

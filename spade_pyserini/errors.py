@@ -1,18 +1,18 @@
-"""Everything that this package raises on purpose.
+"""The exceptions of this package.
 
 ::
 
     SpadeError                 exit code 1: the work failed
-    ├── InputError             a file of the user's is wrong: path, line, cure
-    ├── ArtifactError          vectors or an index are not what their manifest says
-    ├── OutputExistsError      refusing to replace something that is there
+    ├── InputError             an input file is wrong; names path and line
+    ├── ArtifactError          vectors or an index differ from their manifest
+    ├── OutputExistsError      the output exists, or cannot be written
     ├── NotFoundError          a corpus, model, topics or library is not on this machine
-    ├── NoCommonTopicError     a run and judgements for other topics
-    ├── JavaError              no Java fits, or Java failed
-    └── UsageError             exit code 2: the call was wrong
+    ├── NoCommonTopicError     a run and judgements have no topic in common
+    ├── JavaError              no suitable Java, or an error in Java
+    └── UsageError             exit code 2: the arguments are wrong
 
-A command prints the message of a ``SpadeError``, or of an ``OSError``, as one line and exits; any
-other exception is a bug of ours and shows its traceback.
+A command prints the message of a ``SpadeError`` or ``OSError`` as one line and exits. Any other
+exception is a bug in this package and shows its traceback.
 """
 
 from __future__ import annotations
@@ -22,47 +22,47 @@ from pathlib import Path
 
 
 class SpadeError(Exception):
-    """Base of every error that a user can cause and cure."""
+    """Base class of all errors that a user can cause and correct."""
 
     exit_code = 1
 
 
 class InputError(SpadeError):
-    """A file that cannot be read as what it should be, with the place and the cure."""
+    """A file with invalid contents. The message begins with ``path:line``."""
 
     def __init__(self, message: str, path: Path | str, line: int | None = None) -> None:
         self.path, self.line = str(path), line
-        place = self.path if line is None else f"{self.path}:{line}"
-        super().__init__(f"{place}: {message}")
+        position = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(f"{position}: {message}")
 
 
 class ArtifactError(SpadeError):
-    """Vectors or an index that are damaged, incomplete, foreign, or do not fit together."""
+    """Vectors or an index that are damaged, incomplete, from another tool, or do not match."""
 
 
 class OutputExistsError(SpadeError):
-    """The output is already there and was not made by the same call."""
+    """The output exists and was written by a different call, or nothing can be written there."""
 
 
 def describe_differences(old: Mapping[str, object], new: Mapping[str, object]) -> str:
-    """What a user has to see where an output was made with other settings."""
+    """Return the settings that differ, as ``k 10, now 20; bits 8, now 6``, for error messages."""
     names = [name for name in new if old.get(name) != new[name]]
     return "; ".join(f"{name} {old.get(name)}, now {new[name]}" for name in names)
 
 
 class NotFoundError(SpadeError):
-    """Something that was named is not on this machine and could not be fetched."""
+    """Something is not on this machine and could not be downloaded."""
 
 
 class NoCommonTopicError(SpadeError):
-    """A run and relevance judgements that are about different topics."""
+    """A run and relevance judgements that have no topic in common."""
 
 
 class JavaError(SpadeError):
-    """No Java 21 or later was found, or the Java side failed."""
+    """No Java 21 or later is installed, or Java code raised an error."""
 
 
 class UsageError(SpadeError):
-    """Arguments that make no sense, alone or together."""
+    """Invalid arguments, or arguments that exclude each other."""
 
     exit_code = 2

@@ -1,4 +1,4 @@
-"""The records that pass between the steps, in the order in which the data meets them."""
+"""The records that pass between the steps, in the order of the steps."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Document(NamedTuple):
 
     @property
     def contents(self) -> str:
-        """What is encoded and indexed: the title, then the text."""
+        """The text that is encoded and indexed: title and text."""
         return f"{self.title} {self.text}".strip()
 
 
 class ImpactVector(NamedTuple):
-    """A document as the index sees it: each WordPiece with its quantized impact, 1 or more."""
+    """A document in the index: WordPieces with their quantized impacts, integers from 1."""
 
     docid: str
     impacts: dict[str, int]
@@ -33,7 +33,7 @@ class Topic(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A document found for a query. For an impact index the score is the exact inner product."""
+    """A document retrieved for a query. In an impact index its score is the inner product."""
 
     docid: str
     score: float

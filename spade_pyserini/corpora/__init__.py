@@ -1,4 +1,4 @@
-"""Corpora: by name, or any folder or file in BEIR, MS MARCO or Pyserini form.
+"""Corpora by name, or from any folder or file in BEIR's, MS MARCO's or Pyserini's format.
 
 ::
 

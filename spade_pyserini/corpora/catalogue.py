@@ -1,8 +1,7 @@
-"""The catalogue: collections by the names that people know, and where they are on this machine.
+"""The catalogue: the collections known by name, with Pyserini's and ir_datasets' names for them.
 
-A collection's own folder is looked for in the data directory, in BEIR's form or MS MARCO's:
-``--data-dir DIR``, or the variable ``SPADE_DATA_DIR``. What is not there comes from ir_datasets,
-which downloads it.
+A collection's local copy is looked up in the data directory, in BEIR's or MS MARCO's form (see
+`spade_pyserini.corpora.data_directory`). Without one, ir_datasets downloads the collection.
 """
 
 from __future__ import annotations
@@ -22,7 +21,16 @@ PYSERINI_BEIR = "beir-v1.0.0-"
 
 @dataclass(frozen=True)
 class Collection:
-    """Documents with topics and judgements. See ``catalogue.toml`` for the fields."""
+    """Documents with topics and judgements.
+
+    name: the name in this package.
+    title: the name in full.
+    documents: how many there are.
+    licence: of the documents.
+    splits: topics with judgements: ir_datasets' id, then Pyserini's names, by the split's name.
+    ids: other names of the same documents.
+    dataset: ir_datasets' id of the documents; None if ir_datasets does not have them.
+    """
 
     name: str
     title: str
@@ -34,14 +42,14 @@ class Collection:
 
     @property
     def names(self) -> list[str]:
-        """All names of the documents, ours first."""
+        """All names of the documents, `name` first."""
         others = [self.dataset] if self.dataset else []
         if self.dataset and self.dataset.startswith("beir/"):
             others.append(f"{PYSERINI_BEIR}{self.name}")
         return [self.name, *self.ids, *others]
 
     def split_names(self, split: str) -> list[str]:
-        """All names of the topics and judgements of a split: ``scifact/test`` is ours."""
+        """All names of the topics and judgements of a split, such as ``scifact/test``."""
         names = [f"{name}/{split}" for name in self.names]
         names += [f"{name}-{split}" for name in self.names if "/" not in name]
         return names + self.splits[split]
@@ -54,7 +62,7 @@ class Collection:
 
 @cache
 def catalogue() -> dict[str, Collection]:
-    """All collections by our name."""
+    """Return all collections by name."""
     entries = tomllib.loads(CATALOGUE.read_text(encoding="utf-8"))
     for entry in entries.values():
         entry["ids"] = tuple(entry.get("ids", ()))
@@ -62,13 +70,13 @@ def catalogue() -> dict[str, Collection]:
 
 
 def find_collection(name: str) -> Collection | None:
-    """A collection by any of its names."""
-    found = (one for one in catalogue().values() if name in one.names)
-    return next(found, None)
+    """Return the collection that has ``name`` among its names, or None."""
+    matches = (collection for collection in catalogue().values() if name in collection.names)
+    return next(matches, None)
 
 
 def find_split(name: str) -> tuple[Collection, str] | None:
-    """A collection and the split of it that has this name."""
+    """Return the collection and its split that has ``name`` among its names, or None."""
     for collection in catalogue().values():
         for split in collection.splits:
             if name in collection.split_names(split):
@@ -76,8 +84,8 @@ def find_split(name: str) -> tuple[Collection, str] | None:
     return None
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """For error messages: names like this one, or where to see them all."""
+def suggest_names(name: str, known: Iterable[str]) -> str:
+    """Return the end of an error message: similar names, and the command that lists them all."""
     close = difflib.get_close_matches(name, list(known), 3, 0.5)
-    listed = "`python -m spade_pyserini.corpora` lists all names"
-    return f"did you mean {' or '.join(close)}? {listed}" if close else listed
+    command = "`spade corpora` lists all names"
+    return f"did you mean {' or '.join(close)}? {command}" if close else command

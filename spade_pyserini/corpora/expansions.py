@@ -1,4 +1,4 @@
-"""docT5query and other expansions: text to append to documents.
+"""docT5query and other document expansions: text that is appended to documents.
 
 ===========  ==================================================================
 ``.jsonl``   ``{"id": ..., "predicted_queries": [...]}``, as published
@@ -10,50 +10,58 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from spade_pyserini.corpora.checks import IdSet, Located, OnError, strict
+from spade_pyserini.corpora.checks import LocatedDocument, OnError, ReadDocuments, raise_error
 from spade_pyserini.corpora.corpus import Corpus
 from spade_pyserini.errors import InputError
-from spade_pyserini.formats.files import read_json_object, read_lines
+from spade_pyserini.formats.ids import IdSet
+from spade_pyserini.formats.json_files import read_json_object
+from spade_pyserini.formats.lines import read_lines
 
 logger = logging.getLogger(__name__)
 QUERIES = ("predicted_queries", "queries", "expansions", "text")
 
 
 def expanded(corpus: Corpus, path: str | Path, per_document: int | None = None) -> Corpus:
-    """The same documents with their expansions; a document without one is left as it is."""
-    return replace(corpus, read=partial(_read_both, corpus.read, Path(path), per_document))
+    """Return the corpus with the expansions of ``path`` appended to its documents.
+
+    A document without an expansion stays unchanged. ``per_document`` limits the number of queries
+    that are appended to a document, all of them by default.
+    """
+    return replace(corpus, read=partial(_read_expanded, corpus.read, Path(path), per_document))
 
 
-def _read_both(
-    read: Callable[[OnError], Iterator[Located]],
-    path: Path,
-    per_document: int | None,
-    on_error: OnError,
-) -> Iterator[Located]:
-    if _is_by_place(path):
-        on_error = strict  # a document less, and all after it would get another one's text
+def _read_expanded(
+    read: ReadDocuments, path: Path, per_document: int | None, on_error: OnError
+) -> Iterator[LocatedDocument]:
+    if _is_in_corpus_order(path):
+        on_error = raise_error  # skipping a document would shift the lines of all that follow
     for located, text in zip_expansions(read(on_error), path, per_document):
         document = located.document
         longer = f"{document.text} {text}".strip()
         yield located._replace(document=document._replace(text=longer))
 
 
-def _is_by_place(path: Path) -> bool:
+def _is_in_corpus_order(path: Path) -> bool:
+    """Whether the file has lines without ids, in the order of the corpus."""
     return path.name.removesuffix(".gz").endswith(".txt")
 
 
 def zip_expansions(
-    documents: Iterable[Located], path: Path, per_document: int | None
-) -> Iterator[tuple[Located, str]]:
-    """Each document with its text. Files in the order of the corpus are never held in memory."""
+    documents: Iterable[LocatedDocument], path: Path, per_document: int | None
+) -> Iterator[tuple[LocatedDocument, str]]:
+    """Yield each document with its expansion, or ``""``.
+
+    Lines that come before their document are held in memory. A file in the order of the corpus is
+    therefore read line by line.
+    """
     lines = _read(path, per_document)
-    if _is_by_place(path):
-        yield from _by_place(documents, lines, path)
+    if _is_in_corpus_order(path):
+        yield from _zip_lines(documents, lines, path)
         return
     ahead: dict[str, str] = {}
     used = 0
@@ -67,14 +75,14 @@ def zip_expansions(
         used += docid in ahead
         yield located, ahead.pop(docid, "")
     if not used:
-        raise InputError("no id in this file is one of the corpus", path)
+        raise InputError("no id in this file is an id of the corpus", path)
     if unused := len(ahead) + sum(1 for _ in lines):
-        logger.warning("%s: %d texts are for ids that the corpus has not", path, unused)
+        logger.warning("%s: %d texts have ids that are not in the corpus", path, unused)
 
 
-def _by_place(
-    documents: Iterable[Located], lines: Iterator[tuple[str, str]], path: Path
-) -> Iterator[tuple[Located, str]]:
+def _zip_lines(
+    documents: Iterable[LocatedDocument], lines: Iterator[tuple[str, str]], path: Path
+) -> Iterator[tuple[LocatedDocument, str]]:
     number = 0
     for number, located in enumerate(documents, start=1):
         line = next(lines, None)
@@ -82,18 +90,18 @@ def _by_place(
             raise InputError(f"{number - 1} lines, but the corpus has more documents", path)
         yield located, line[1]
     if next(lines, None) is not None:
-        raise InputError(f"more lines than the corpus's {number} documents", path)
+        raise InputError(f"more lines than the corpus has documents ({number})", path)
 
 
 def _read(path: Path, per_document: int | None) -> Iterator[tuple[str, str]]:
-    """(id, text); the id of a ``.txt`` is the line's number."""
-    plain, seen = path.name.removesuffix(".gz"), IdSet()
+    """Yield (id, text); the id in a ``.txt`` is the line number."""
+    name, seen = path.name.removesuffix(".gz"), IdSet()
     for number, line in read_lines(path):
-        if plain.endswith(".txt"):
+        if name.endswith(".txt"):
             yield str(number), line.strip()
             continue
-        if plain.endswith((".jsonl", ".json")):
-            docid, text = _from_json(line, path, number, per_document)
+        if name.endswith((".jsonl", ".json")):
+            docid, text = _parse_json(line, path, number, per_document)
         else:
             docid, tab, text = line.partition("\t")
             if not tab or not docid:
@@ -106,12 +114,16 @@ def _read(path: Path, per_document: int | None) -> Iterator[tuple[str, str]]:
         yield docid, text.strip()
 
 
-def _from_json(line: str, path: Path, number: int, per_document: int | None) -> tuple[str, str]:
+def _parse_json(line: str, path: Path, number: int, per_document: int | None) -> tuple[str, str]:
     fields = read_json_object(line, path, number)
     docid = next((fields[key] for key in ("id", "_id", "docid") if key in fields), None)
-    found = next((fields[key] for key in QUERIES if key in fields), None)
-    texts = [found] if isinstance(found, str) else found
-    if docid is None or not isinstance(texts, list) or not all(isinstance(x, str) for x in texts):
+    queries = next((fields[key] for key in QUERIES if key in fields), None)
+    texts = [queries] if isinstance(queries, str) else queries
+    if (
+        docid is None
+        or not isinstance(texts, list)
+        or not all(isinstance(text, str) for text in texts)
+    ):
         message = f"expected an `id` and a list of texts in `{QUERIES[0]}`"
         raise InputError(message, path, number)
     return str(docid), " ".join(texts[:per_document])

@@ -1,4 +1,4 @@
-"""ir_datasets: any of its collections by its id, downloaded by it on first use."""
+"""Collections of ir_datasets by id; ir_datasets downloads them on first use."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ def is_known(name: str) -> bool:
 
 
 def documents(name: str) -> Iterator[Document]:
-    """Title and text, of whatever fields the collection has."""
-    with _named(name) as dataset:
+    """Yield the documents, with title and text from the fields that the collection has."""
+    with _load(name) as dataset:
         for record in dataset.docs_iter():
             yield Document(record.doc_id, _field(record, TITLES), _text(record, name))
 
 
 def count(name: str) -> int | None:
-    """How many documents it has, as ir_datasets' own notes say. Nothing is downloaded."""
+    """Return the number of documents in ir_datasets' metadata, or None. Nothing is downloaded."""
     import ir_datasets
 
-    known = ir_datasets.load(name).metadata().get("docs", {}).get("count")
-    return int(known) if known is not None else None
+    documents = ir_datasets.load(name).metadata().get("docs", {}).get("count")
+    return int(documents) if documents is not None else None
 
 
 def topics(name: str) -> Iterator[Topic]:
-    """Queries by their default text."""
-    with _named(name) as dataset:
+    """Yield the queries with their default text."""
+    with _load(name) as dataset:
         for record in dataset.queries_iter():
             text = getattr(record, "text", None) or record.default_text()
             yield Topic(record.query_id, " ".join(text.split()))
 
 
 def qrels(name: str) -> Iterator[tuple[str, str, int]]:
-    """(query, document, grade)."""
-    with _named(name) as dataset:
+    """Yield (topic id, document id, grade)."""
+    with _load(name) as dataset:
         for record in dataset.qrels_iter():
             yield record.query_id, record.doc_id, int(record.relevance)
 
@@ -63,21 +63,25 @@ def _text(record: Any, name: str) -> str:
 
 
 def _field(record: Any, names: tuple[str, ...]) -> str:
-    found = (getattr(record, name, None) for name in names)
-    return next((value for value in found if isinstance(value, str)), "")
+    values = (getattr(record, name, None) for name in names)
+    return next((value for value in values if isinstance(value, str)), "")
 
 
 @contextmanager
-def _named(name: str) -> Iterator[Any]:
+def _load(name: str) -> Iterator[Any]:
+    """Load a dataset, and turn errors of its use into `NotFoundError`."""
     import ir_datasets
     import requests
 
     try:
         yield ir_datasets.load(name)
     except AttributeError:
-        raise NotFoundError(f"ir_datasets' {name!r} does not have what was asked of it") from None
+        raise NotFoundError(
+            f"ir_datasets has no such documents, topics or qrels: {name!r}"
+        ) from None
     except (requests.RequestException, OSError, RuntimeError) as error:
         raise NotFoundError(
             f"{name!r} is not on this machine and ir_datasets could not download it; get the files "
-            "and pass --corpus-path PATH, or put them in BEIR's form into a folder below --data-dir"
+            "and give their path instead of the name, or put them in BEIR's form into a folder "
+            "below the data directory (data_dir=DIR)"
         ) from error

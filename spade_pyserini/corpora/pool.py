@@ -1,35 +1,35 @@
-"""A part of a corpus: the documents that runs have ranked high, or that were judged relevant.
+"""A pool: the part of a corpus that runs rank high or that is judged relevant.
 
-For trials that cannot wait for a whole collection. What is found in a pool can be compared with
-what other systems find in the same pool, and with nothing else.
+For experiments where encoding the complete collection takes too long. Results on a pool are
+comparable only with results of other systems on the same pool.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from spade_pyserini.corpora.checks import Located, OnError
+from spade_pyserini.corpora.checks import LocatedDocument, OnError, ReadDocuments
 from spade_pyserini.corpora.corpus import Corpus
-from spade_pyserini.formats.files import read_lines
+from spade_pyserini.corpora.qrels import read_qrels
+from spade_pyserini.formats.lines import read_lines
+from spade_pyserini.formats.runs import read_run
 
 
 def pooled(corpus: Corpus, sources: list[str], *, data_dir: str | Path | None = None) -> Corpus:
-    """The documents that any of the sources names; the corpus is called ``NAME-pool`` then.
+    """Return the documents that any of the sources names, as a corpus called ``NAME-pool``.
 
-    A source is a TREC run (``RUN:20``: the first 20 of each topic), or judgements by name or file.
+    A source is a TREC run (``RUN:20`` for the first 20 documents of each topic), or judgements by
+    name or file.
     """
-    wanted = frozenset(docid for source in sources for docid in _named(source, data_dir))
-    read = partial(_chosen, corpus.read, wanted)
-    return replace(corpus, name=f"{corpus.name}-pool", read=read, count=partial(len, wanted))
+    docids = frozenset(docid for source in sources for docid in _docids(source, data_dir))
+    read = partial(_read_pool, corpus.read, docids)
+    return replace(corpus, name=f"{corpus.name}-pool", read=read, count=partial(len, docids))
 
 
-def _named(source: str, data_dir: str | Path | None) -> Iterator[str]:
-    from spade_pyserini.corpora.qrels import read_qrels
-    from spade_pyserini.formats.runs import read_run
-
+def _docids(source: str, data_dir: str | Path | None) -> Iterator[str]:
     path, _, depth = source.rpartition(":")
     if path and depth.isdecimal():
         for ranking in read_run(path):
@@ -43,13 +43,13 @@ def _named(source: str, data_dir: str | Path | None) -> Iterator[str]:
 
 
 def _is_run(path: Path) -> bool:
-    first = next((line for _, line in read_lines(path)), "")
-    return len(first.split()) == 6
+    first_line = next((line for _, line in read_lines(path)), "")
+    return len(first_line.split()) == 6
 
 
-def _chosen(
-    read: Callable[[OnError], Iterator[Located]], wanted: frozenset[str], on_error: OnError
-) -> Iterator[Located]:
+def _read_pool(
+    read: ReadDocuments, docids: frozenset[str], on_error: OnError
+) -> Iterator[LocatedDocument]:
     for located in read(on_error):
-        if located.document.docid in wanted:
+        if located.document.docid in docids:
             yield located

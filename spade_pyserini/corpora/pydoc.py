@@ -1,6 +1,7 @@
 """The built-in corpus: the docstrings of Python's own standard library.
 
-``pydoc_dump.py`` says by which rules; ``pydoc_data/`` holds topics and judgements.
+``pydoc_dump.py`` defines which docstrings are documents; ``pydoc_data/`` has the topics and
+judgements.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ SPLITS = ("dev", "test")
 
 
 def documents() -> Iterator[Document]:
-    """Every documented public function, class and method; id = qualified name."""
-    # Isolated and without site-packages: only the standard library is seen, and imported there.
+    """Yield every documented public function, class and method; the id is the qualified name."""
+    # A separate, isolated interpreter without site-packages sees and imports only the standard
+    # library.
     dump = subprocess.run(
         [sys.executable, "-I", "-S", str(DUMP)],
         capture_output=True,
@@ -31,11 +33,13 @@ def documents() -> Iterator[Document]:
         encoding="utf-8",
     )
     if dump.returncode != 0:
-        raise SpadeError(f"the standard library could not be read: {dump.stderr[-500:]}")
-    left_out = json.loads(dump.stderr.splitlines()[-1])
-    logger.debug("pydoc: left out %d objects without docstring", left_out["undocumented"])
-    if left_out["missing"]:
-        logger.warning("pydoc: this Python lacks the modules %s", ", ".join(left_out["missing"]))
+        raise SpadeError(
+            f"the docstrings of the standard library could not be read: {dump.stderr[-500:]}"
+        )
+    skipped = json.loads(dump.stderr.splitlines()[-1])
+    logger.debug("pydoc: skipped %d objects without a docstring", skipped["undocumented"])
+    if skipped["missing"]:
+        logger.warning("pydoc: this Python lacks the modules %s", ", ".join(skipped["missing"]))
     for line in dump.stdout.splitlines():
         fields = json.loads(line)
         yield Document(fields["id"], fields["title"], fields["text"])

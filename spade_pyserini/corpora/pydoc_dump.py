@@ -1,21 +1,21 @@
 """Print the standard library's docstrings as JSON lines.
 
 ``spade_pyserini.corpora.pydoc`` runs this file in an isolated interpreter (``python -I -S``),
-so that importing a few hundred modules leaves no trace in the caller and nothing from
-site-packages is seen. It therefore imports nothing but the standard library.
+so that importing a few hundred modules does not affect the caller and site-packages are not
+visible. It therefore imports only the standard library.
 
     {"id": "shutil.rmtree", "title": "shutil.rmtree(path, ignore_errors=False, ...)", "text": "..."}
 
-Which modules, by rule:
+Modules:
 
 - every name of ``sys.stdlib_module_names`` and its submodules, unless a part of the name
-  starts with an underscore or stands in ``LEFT_OUT``;
+  starts with an underscore or is in ``EXCLUDED``;
 - a module that cannot be imported here (an optional part of the build) is counted as missing.
 
-Which objects: the names of ``__all__``, else the public names that the module defines itself;
-functions, classes, and the public methods and properties that a class defines itself. An
-object that several modules offer is taken once, from the module with the shortest name. An
-object without a docstring of its own is no documentation: it is counted and left out.
+Objects: the names in ``__all__``, or without it the public names that the module defines itself;
+functions, classes, and the public methods and properties that a class defines itself. An object
+that several modules export is taken once, from the module with the shortest name. An object
+without a docstring of its own is counted and skipped.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-LEFT_OUT = {
+EXCLUDED = {
     # They open a window, or need a terminal.
     *("tkinter", "turtle", "turtledemo", "idlelib", "curses", "readline", "rlcompleter"),
-    # Importing them does something: opens a browser, prints a poem.
+    # Importing them has side effects: opens a browser, prints a poem.
     *("antigravity", "this"),
     # They exist on some platforms only.
     *("fcntl", "grp", "nis", "nt", "ntpath", "nturl2path", "posix", "posixpath", "pty", "pwd"),
     *("resource", "spwd", "syslog", "termios", "tty", "msvcrt", "winreg", "winsound"),
     *("gnu", "ndbm", "windows_events", "windows_utils", "unix_events", "popen_fork"),
     *("popen_forkserver", "popen_spawn_posix", "popen_spawn_win32", "msi", "msilib"),
-    # Removed from later Pythons (PEP 594 and the like), so that versions stay comparable.
+    # Removed from later Pythons (PEP 594 and others); without them, versions stay comparable.
     *("aifc", "asynchat", "asyncore", "audioop", "cgi", "cgitb", "chunk", "crypt", "distutils"),
     *("imghdr", "imp", "lib2to3", "mailcap", "nntplib", "ossaudiodev", "pipes", "smtpd"),
     *("sndhdr", "sunau", "telnetlib", "uu", "xdrlib"),
-    # Not for users: tests, codec tables, installers' insides.
+    # Not for users: tests, codec tables, internals of installers.
     *("test", "tests", "encodings", "pydoc_data", "ensurepip", "lib2to3", "xxlimited"),
     *("xxlimited_35", "xxsubtype", "sre_compile", "sre_constants", "sre_parse", "genericpath"),
 }
@@ -54,7 +54,7 @@ PLAIN_DEFAULTS = (type(None), bool, int, float)
 
 
 def module_names() -> Iterator[str]:
-    """All candidate module names, shortest first, then by alphabet."""
+    """Yield all candidate module names, those with fewest parts first, then alphabetically."""
     names = {name for name in sys.stdlib_module_names if _wanted(name)}
     for name in sorted(names):
         module = _load(name)
@@ -66,7 +66,7 @@ def module_names() -> Iterator[str]:
 
 
 def _wanted(name: str) -> bool:
-    return not any(part.startswith("_") or part in LEFT_OUT for part in name.split("."))
+    return not any(part.startswith("_") or part in EXCLUDED for part in name.split("."))
 
 
 def _load(name: str) -> ModuleType | None:
@@ -77,7 +77,7 @@ def _load(name: str) -> ModuleType | None:
 
 
 def public_members(module: ModuleType) -> list[tuple[str, Any]]:
-    """Functions first, then classes, each by alphabet."""
+    """Return the public functions, then the public classes, each alphabetically."""
     exported = getattr(module, "__all__", None)
     if exported is None:
         own = {module.__name__, "_" + module.__name__}
@@ -96,7 +96,7 @@ def public_members(module: ModuleType) -> list[tuple[str, Any]]:
 
 
 def class_members(cls: type) -> Iterator[tuple[str, Any]]:
-    """The public methods and properties that ``cls`` defines itself, by alphabet."""
+    """Yield the public methods and properties that ``cls`` defines itself, alphabetically."""
     for name, attribute in sorted(vars(cls).items()):
         wrapped = isinstance(attribute, staticmethod | classmethod)
         value = attribute.__func__ if wrapped else attribute
@@ -108,10 +108,10 @@ def class_members(cls: type) -> Iterator[tuple[str, Any]]:
 
 
 def signature(value: Any) -> str:
-    """``(path, ignore_errors=False)``: no annotations, and nothing that differs by machine."""
+    """Return ``(path, ignore_errors=False)``, without annotations and machine-specific values."""
     try:
         parameters = inspect.signature(value).parameters.values()
-    except Exception:  # some C functions describe themselves in ways that inspect trips over
+    except Exception:  # inspect fails on the signatures of some C functions
         return ""
     shown = [
         parameter.replace(annotation=parameter.empty, default=_plain(parameter.default))
@@ -138,7 +138,7 @@ def _plain(default: Any) -> Any:
 
 
 def documents() -> Iterator[dict[str, str]]:
-    """Every documented object once; ends with the counts of what was left out, on stderr."""
+    """Yield every documented object once; at the end print the counts of skipped ones to stderr."""
     seen: set[int] = set()
     missing: list[str] = []
     undocumented = 0
@@ -162,12 +162,12 @@ def documents() -> Iterator[dict[str, str]]:
             continue
         prefix = "" if name == "builtins" else name + "."
         for member, value in public_members(module):
-            if found := document(prefix + member, value):
-                yield found
+            if entry := document(prefix + member, value):
+                yield entry
             if inspect.isclass(value) and id(value) in seen:
                 for method, function in class_members(value):
-                    if found := document(f"{prefix}{member}.{method}", function):
-                        yield found
+                    if entry := document(f"{prefix}{member}.{method}", function):
+                        yield entry
     print(json.dumps({"missing": missing, "undocumented": undocumented}), file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""The three forms in which people keep corpora, plain or ``.gz``, read line by line.
+"""Files of documents in the three usual formats, plain or ``.gz``, read line by line.
 
 =========  ==================================  =============================================
 BEIR       ``corpus.jsonl``                    ``{"_id": ..., "title": ..., "text": ...}``
@@ -13,9 +13,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from spade_pyserini.corpora.checks import Located, OnError, strict
+from spade_pyserini.corpora.checks import LocatedDocument, OnError, raise_error
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.formats.files import open_binary, read_json_object, read_lines
+from spade_pyserini.formats.json_files import read_json_object
+from spade_pyserini.formats.lines import open_binary, read_lines
 from spade_pyserini.records import Document
 
 JSON_SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
@@ -24,7 +25,7 @@ MAIN_FILES = ("corpus.jsonl", "corpus.jsonl.gz", "collection.tsv", "collection.t
 
 
 def corpus_files(path: Path) -> list[Path]:
-    """The files that make up the corpus at ``path``, in the order they are read."""
+    """Return the files that make up the corpus at ``path``, in reading order."""
     if path.is_file():
         _reader(path)
         return [path]
@@ -33,23 +34,23 @@ def corpus_files(path: Path) -> list[Path]:
     for name in MAIN_FILES:
         if (path / name).is_file():
             return [path / name]
-    below = sorted(file for file in path.rglob("*") if file.is_file())
-    lines = [file for file in below if file.name.endswith(JSON_SUFFIXES)]
-    tables = [file for file in below if file.name.endswith(TSV_SUFFIXES)]
-    if lines and tables:
-        message = f"both {lines[0].name} and {tables[0].name} are in this folder"
-        raise InputError(f"{message}; name the file that is the corpus", path)
-    if not lines and not tables:
-        wanted = "corpus.jsonl (BEIR), collection.tsv (MS MARCO) or *.jsonl (Pyserini)"
-        raise InputError(f"no corpus in this folder; expected {wanted}, plain or .gz", path)
-    return lines or tables
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    json_files = [file for file in files if file.name.endswith(JSON_SUFFIXES)]
+    tsv_files = [file for file in files if file.name.endswith(TSV_SUFFIXES)]
+    if json_files and tsv_files:
+        message = f"the folder has both {json_files[0].name} and {tsv_files[0].name}"
+        raise InputError(f"{message}; give the path of the file that is the corpus", path)
+    if not json_files and not tsv_files:
+        expected = "corpus.jsonl (BEIR), collection.tsv (MS MARCO) or *.jsonl (Pyserini)"
+        raise InputError(f"no corpus in this folder; expected {expected}, plain or .gz", path)
+    return json_files or tsv_files
 
 
-def read_files(files: list[Path], on_error: OnError = strict) -> Iterator[Located]:
-    """Documents of several files, one after the other."""
+def read_files(files: list[Path], on_error: OnError = raise_error) -> Iterator[LocatedDocument]:
+    """Yield the documents of several files, one file after the other."""
     for path in files:
         parse = _reader(path)
-        found = False
+        has_documents = False
         for number, line in read_lines(path, on_error):
             try:
                 document = parse(line, path, number)
@@ -57,14 +58,14 @@ def read_files(files: list[Path], on_error: OnError = strict) -> Iterator[Locate
                 on_error(error)
                 continue
             if document is not None:
-                found = True
-                yield Located(document, str(path), number)
-        if not found:
-            raise InputError("the file holds no document", path)
+                has_documents = True
+                yield LocatedDocument(document, str(path), number)
+        if not has_documents:
+            raise InputError("the file contains no document", path)
 
 
 def count_lines(files: list[Path]) -> int | None:
-    """About as many as there are documents; None where a file cannot be read."""
+    """Return the number of lines, about that of the documents; None if a file is unreadable."""
     try:
         return sum(_lines(path) for path in files)
     except (OSError, EOFError, zlib.error):
@@ -81,18 +82,18 @@ def _reader(path: Path) -> Callable[[str, Path, int], Document | None]:
         return read_json
     if path.name.endswith(TSV_SUFFIXES):
         return read_tsv
-    message = "the name does not tell the form; expected .jsonl, .json or .tsv, plain or .gz"
+    message = "unknown format: the file name must end in .jsonl, .json or .tsv, plain or .gz"
     raise InputError(message, path)
 
 
 def read_json(line: str, path: Path, number: int) -> Document | None:
-    """A line of BEIR's or Pyserini's: they differ only in the names of the fields."""
+    """Parse a line of BEIR's or Pyserini's format, which differ only in the names of fields."""
     if not line.strip():
         return None
     fields = read_json_object(line, path, number)
     docid = fields.get("_id", fields.get("id"))
     if not isinstance(docid, str | int) or isinstance(docid, bool):
-        message = "a document needs its id as text, in `_id` (BEIR) or `id` (Pyserini)"
+        message = "a document needs its id as a string, in `_id` (BEIR) or `id` (Pyserini)"
         raise InputError(message, path, number)
     text = fields.get("text", fields.get("contents"))
     title = fields.get("title")
@@ -100,12 +101,12 @@ def read_json(line: str, path: Path, number: int) -> Document | None:
         message = "a document needs its text in `text` (BEIR) or `contents` (Pyserini)"
         raise InputError(message, path, number)
     if title is not None and not isinstance(title, str):
-        raise InputError(f"the title {title!r} is not text", path, number)
+        raise InputError(f"the title {title!r} is not a string", path, number)
     return Document(str(docid), title or "", text)
 
 
 def read_tsv(line: str, path: Path, number: int) -> Document | None:
-    """A line of MS MARCO's ``collection.tsv``."""
+    """Parse a line of MS MARCO's ``collection.tsv``."""
     if not line:
         return None
     docid, tab, text = line.partition("\t")

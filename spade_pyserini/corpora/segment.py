@@ -1,13 +1,16 @@
-"""Long documents in passages: ids ``doc#0``, ``doc#1``, ..., for MaxP at search."""
+"""Long documents as passages with ids ``doc#0``, ``doc#1``, ..., for MaxP search.
+
+MaxP: the score of a document is the score of its best passage.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from spade_pyserini.corpora.checks import Located, OnError
-from spade_pyserini.corpora.corpus import Corpus, unknown
+from spade_pyserini.corpora.checks import LocatedDocument, OnError, ReadDocuments
+from spade_pyserini.corpora.corpus import Corpus, unknown_size
 from spade_pyserini.errors import InputError, UsageError
 
 DELIMITER = "#"
@@ -15,45 +18,45 @@ DELIMITER = "#"
 
 @dataclass(frozen=True)
 class Segmentation:
-    """Windows of so many words, each beginning ``stride`` words after the one before."""
+    """Windows of ``words`` words; each begins ``stride`` words after the previous one."""
 
     words: int
     stride: int
 
     @classmethod
     def parse(cls, text: str) -> Segmentation:
-        """``250:125``, or ``250`` for windows side by side."""
+        """``250:125`` gives overlapping windows, ``250`` windows without overlap."""
         words, _, stride = text.partition(":")
         try:
-            made = cls(int(words), int(stride or words))
+            segmentation = cls(int(words), int(stride or words))
         except ValueError:
-            raise UsageError(f"--segment takes words:stride, not {text!r}") from None
-        if not 0 < made.stride <= made.words:
-            raise UsageError(f"--segment takes a stride from 1 to the words, not {text!r}")
-        return made
+            raise UsageError(f"segment={text}: expected WORDS:STRIDE, such as 250:125") from None
+        if not 0 < segmentation.stride <= segmentation.words:
+            raise UsageError(f"segment={text}: the stride must be from 1 to the number of words")
+        return segmentation
 
 
 def segmented(corpus: Corpus, segmentation: Segmentation) -> Corpus:
-    """The same documents in passages; each keeps the title."""
-    read = partial(_passages, corpus.read, segmentation)
-    return replace(corpus, read=read, count=unknown)
+    """Return the documents split into passages; each passage has the title of its document."""
+    read = partial(_read_passages, corpus.read, segmentation)
+    return replace(corpus, read=read, count=unknown_size)
 
 
-def _passages(
-    read: Callable[[OnError], Iterator[Located]], segmentation: Segmentation, on_error: OnError
-) -> Iterator[Located]:
+def _read_passages(
+    read: ReadDocuments, segmentation: Segmentation, on_error: OnError
+) -> Iterator[LocatedDocument]:
     for document, source, line in read(on_error):
         if DELIMITER in document.docid:
-            message = f"the id {document.docid!r} holds {DELIMITER!r}, which parts passages"
-            on_error(InputError(f"{message} from their document", source, line))
+            message = f"the id {document.docid!r} contains {DELIMITER!r}, which separates a"
+            on_error(InputError(f"{message} document's id from its passage number", source, line))
             continue
         for number, text in enumerate(windows(document.text, segmentation)):
             docid = f"{document.docid}{DELIMITER}{number}"
-            yield Located(document._replace(docid=docid, text=text), source, line)
+            yield LocatedDocument(document._replace(docid=docid, text=text), source, line)
 
 
 def windows(text: str, segmentation: Segmentation) -> Iterator[str]:
-    """At least one; the last one ends with the text."""
+    """Yield at least one window; the last one ends where the text ends."""
     words = text.split()
     start = 0
     while True:

@@ -1,7 +1,8 @@
 """Topics and judgements that belong to a collection, by name.
 
-``scifact/test``, and Pyserini's and ir_datasets' names for the same; ``FOLDER/test`` for any folder
-in BEIR's form, whose ``queries.jsonl`` and ``qrels/test.tsv`` are meant.
+``scifact/test``, and Pyserini's and ir_datasets' names for the same; ``NAME/test`` for a folder of
+the data directory and ``FOLDER/test`` for any folder in BEIR's form, where it stands for
+``queries.jsonl`` and ``qrels/test.tsv``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spade_pyserini.corpora import irdatasets, pydoc
-from spade_pyserini.corpora.catalogue import catalogue, find_split
+from spade_pyserini.corpora.catalogue import Collection, catalogue, find_split
 from spade_pyserini.corpora.data_directory import (
     collection_folder,
     is_collection,
@@ -19,13 +20,17 @@ from spade_pyserini.corpora.data_directory import (
 )
 from spade_pyserini.errors import NotFoundError
 
-PASSAGE_LEVEL = 2  # TREC DL's passages: grade 1 is "related", and not relevant for binary measures
+PASSAGE_LEVEL = 2  # TREC DL passages: grade 1 means "related", not relevant in binary measures
 
 
 @dataclass(frozen=True)
 class Split:
-    """Where topics and judgements are: in files, or at ir_datasets.
+    """Where the topics and judgements of a split are: in files, or at ir_datasets.
 
+    name: for file names, such as ``scifact-test``.
+    queries: files of topics.
+    qrels: files of judgements.
+    dataset: ir_datasets' id, instead of files.
     relevance_level: the lowest grade that counts as relevant in binary measures.
     """
 
@@ -40,21 +45,14 @@ def resolve_split(name: str | Path, *, data_dir: str | Path | None = None) -> Sp
     """Return the split of this name, or None if no split has it."""
     text = str(name)
     if text == "pydoc":
-        return _pydoc(text, pydoc.SPLITS)
-    if found := find_split(text):
-        collection, split = found
-        if collection.name == "pydoc":
-            return _pydoc(f"pydoc-{split}", (split,))
-        plain = f"{collection.name}-{split}"
-        level = _level(collection.name, split)
-        if folder := collection.folder(data_dir):
-            return _folder(folder, split, plain, level)
-        return Split(plain, dataset=collection.splits[split][0], relevance_level=level)
-    parent = Path(text).parent
+        return _pydoc_split(text, pydoc.SPLITS)
+    if match := find_split(text):
+        return _catalogue_split(*match, data_dir)
+    parent, split = Path(text).parent, Path(text).name
     folder = collection_folder(str(parent), data_dir) or parent
     if is_collection(folder) and (folder / "qrels").is_dir():
-        plain = f"{folder.resolve().name}-{Path(text).name}"
-        return _folder(folder, Path(text).name, plain, _level(plain, Path(text).name))
+        plain = f"{folder.resolve().name}-{split}"
+        return _folder_split(folder, split, plain, _level(plain, split))
     if irdatasets.is_known(text):
         return Split(text.replace("/", "-"), dataset=text, relevance_level=_level(text, text))
     return None
@@ -70,13 +68,23 @@ def split_names(data_dir: str | Path | None = None) -> Iterator[str]:
 
 
 def _level(collection: str, split: str) -> int:
-    """As the official scripts of TREC's deep learning tracks have it, passages only."""
+    """The level of TREC's official evaluation scripts: higher for the passages of DL tracks."""
     is_passage = "msmarco" in collection and "doc" not in collection
     is_track = any(track in split for track in ("dl19", "dl20", "trec-dl-20"))
     return PASSAGE_LEVEL if is_passage and is_track else 1
 
 
-def _pydoc(name: str, splits: tuple[str, ...]) -> Split:
+def _catalogue_split(collection: Collection, split: str, data_dir: str | Path | None) -> Split:
+    plain = f"{collection.name}-{split}"
+    if collection.name == "pydoc":
+        return _pydoc_split(plain, (split,))
+    level = _level(collection.name, split)
+    if folder := collection.folder(data_dir):
+        return _folder_split(folder, split, plain, level)
+    return Split(plain, dataset=collection.splits[split][0], relevance_level=level)
+
+
+def _pydoc_split(name: str, splits: tuple[str, ...]) -> Split:
     return Split(
         name,
         tuple(pydoc.DATA / f"topics.pydoc-{split}.tsv" for split in splits),
@@ -84,7 +92,7 @@ def _pydoc(name: str, splits: tuple[str, ...]) -> Split:
     )
 
 
-def _folder(folder: Path, split: str, name: str, level: int) -> Split:
+def _folder_split(folder: Path, split: str, name: str, level: int) -> Split:
     qrels = folder / "qrels" / f"{split}.tsv"
     if not qrels.is_file():
         known = sorted(path.stem for path in (folder / "qrels").glob("*.tsv"))

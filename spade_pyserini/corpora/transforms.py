@@ -1,4 +1,4 @@
-"""What is done to documents before they are encoded or indexed, in one place for all commands."""
+"""The changes to documents before they are encoded or indexed, the same for all commands."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ def apply_transforms(
     pool: list[str] | None = None,
     data_dir: str | Path | None = None,
 ) -> Corpus:
-    """Passages first, so that expansions are those of passages where there are any."""
+    """Split into passages, choose the pool, append expansions, in this order.
+
+    With ``segment``, the ids in ``pool`` and ``expansions`` are therefore those of passages.
+    """
     if expansions_per_doc and not expansions:
-        raise UsageError("--expansions-per-doc goes with --expansions FILE")
+        raise UsageError("expansions_per_doc=N has no effect without expansions=FILE; give both")
     if segment:
         corpus = segmented(corpus, Segmentation.parse(segment))
     if pool:

@@ -1,0 +1,1 @@
+"""Files: reading and writing of every format that the steps exchange."""

@@ -1,12 +1,13 @@
-"""The two encoders' vectors kept apart, in a folder beside the vectors that they were mixed to.
+"""Component vectors: the outputs of the two encoders before they are mixed to impact vectors.
 
 ::
 
     encode/pydoc.spade.components/docs0000.jsonl.gz    {"id", "weighting": {...}, "expansion": ...}
-    encode/pydoc.spade.components.manifest.json        a checksum for each, and of which vectors
+    encode/pydoc.spade.components.manifest.json        checksums of each file and of its vectors
 
-A file stands for the shard of the same name. The weights of query terms are multiplied in, alpha
-is not applied, and every weight comes back as the 32-bit float that it was.
+They are in a folder next to the impact vectors, with a file for the shard of the same name. The
+query term weights are multiplied in, alpha is not applied. Weights are stored with enough digits
+to restore the same 32-bit floats.
 """
 
 from __future__ import annotations
@@ -19,23 +20,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini.errors import ArtifactError, SpadeError
-from spade_pyserini.formats.files import (
-    atomic_write,
-    read_json_object,
-    read_lines,
-    read_sealed,
-    remove,
-    sha256,
-    sibling,
-    write_sealed,
-)
-from spade_pyserini.formats.vectors import Shard, VectorManifest, is_shard_name, shard_name
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.digests import sha256
+from spade_pyserini.formats.json_files import read_json_object
+from spade_pyserini.formats.lines import read_lines
+from spade_pyserini.formats.paths import remove, sibling
+from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
+from spade_pyserini.formats.vector_manifest import Shard, VectorManifest, is_shard_name, shard_name
 
 FORMAT = "spade_pyserini.components/1"
 
 
 class ComponentVector(NamedTuple):
-    """A document's weights by WordPiece, of each encoder."""
+    """A document's weights by WordPiece: of term weighting and of term expansion."""
 
     docid: str
     weighting: dict[str, float]
@@ -48,50 +45,52 @@ def components_path(folder: Path) -> Path:
 
 
 def manifest_path(folder: Path) -> Path:
+    """``encode/X`` gives ``encode/X.components.manifest.json``."""
     return sibling(folder, "components.manifest.json")
 
 
 def write_components(folder: Path, number: int, vectors: Iterable[ComponentVector]) -> str:
-    """Write the components of one shard of the vectors in ``folder``; returns their checksum."""
+    """Write the components of a shard of the vectors in ``folder``; return their checksum."""
     path = components_path(folder) / shard_name(number)
     with (
         atomic_write(path) as stream,
-        gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=6) as packed,
+        gzip.GzipFile("", "wb", fileobj=stream, mtime=0, compresslevel=6) as compressed,
     ):
         for docid, weighting, expansion in vectors:
             values = {"weighting": _nine_digits(weighting), "expansion": _nine_digits(expansion)}
             line = json.dumps({"id": docid, **values}, ensure_ascii=False)
-            packed.write(line.encode() + b"\n")
+            compressed.write(line.encode() + b"\n")
     return sha256(path)
 
 
 def _nine_digits(weights: dict[str, float]) -> dict[str, float]:
-    """As many as tell all 32-bit floats apart."""
+    """Round to nine significant digits, which identify every 32-bit float."""
     return {term: float(f"{weight:.9g}") for term, weight in weights.items()}
 
 
 def record(folder: Path, shard: Shard, checksum: str) -> None:
-    """Let the manifest know the components of a shard."""
+    """Add the components of a shard to the manifest."""
     entry = {"sha256": checksum, "vectors_sha256": shard.sha256}
-    _save(folder, {**_known(folder), shard.file: entry})
+    _save(folder, {**_entries(folder), shard.file: entry})
 
 
 def components_intact(folder: Path, shard: Shard) -> bool:
-    """Whether the components of just these vectors are there, as they were written."""
+    """Whether the components of exactly these vectors exist and are unchanged."""
     path = components_path(folder) / shard.file
-    found = _known(folder).get(shard.file)
-    if not found or found["vectors_sha256"] != shard.sha256 or not path.is_file():
+    entry = _entries(folder).get(shard.file)
+    if not entry or entry["vectors_sha256"] != shard.sha256 or not path.is_file():
         return False
-    return sha256(path) == found["sha256"]
+    return sha256(path) == entry["sha256"]
 
 
 def read_components(folder: str | Path) -> Iterator[ComponentVector]:
-    """The components beside the vectors in ``folder``, in the order of their manifest."""
+    """Yield the components of the vectors in ``folder``, in the order of their manifest."""
     folder = Path(folder)
     for shard in VectorManifest.load(folder).shards:
         if not components_intact(folder, shard):
-            message = f"{folder}: the components of {shard.file} are missing, changed, or of other"
-            raise ArtifactError(f"{message} vectors; run its encode command with --components")
+            message = f"{folder}: the components of {shard.file} are missing, changed, or belong to"
+            cure = "run the same encode command with components=True"
+            raise ArtifactError(f"{message} other vectors; {cure}")
         path = components_path(folder) / shard.file
         for number, line in read_lines(path):
             values = read_json_object(line, path, number)
@@ -99,23 +98,23 @@ def read_components(folder: str | Path) -> Iterator[ComponentVector]:
 
 
 def remove_components(folder: Path, files: Iterable[str] | None = None) -> None:
-    """Forget components, all of them or those of some shards; nothing else is touched."""
-    place = components_path(folder)
-    present = [path.name for path in place.iterdir()] if place.is_dir() else []
-    gone = {name for name in (present if files is None else files) if is_shard_name(name)}
-    known = {} if files is None else _known(folder)
-    if left := {file: entry for file, entry in known.items() if file not in gone}:
-        _save(folder, left)
+    """Remove the components of the shards ``files``, or of all shards; leave other files alone."""
+    path = components_path(folder)
+    present = [file.name for file in path.iterdir()] if path.is_dir() else []
+    removed = {name for name in (present if files is None else files) if is_shard_name(name)}
+    entries = {} if files is None else _entries(folder)
+    if remaining := {file: entry for file, entry in entries.items() if file not in removed}:
+        _save(folder, remaining)
     else:
         remove(manifest_path(folder))
-    for name in gone:
-        remove(place / name)
-    with suppress(OSError):  # it is not there, or holds something that is not ours
-        place.rmdir()
+    for name in removed:
+        remove(path / name)
+    with suppress(OSError):  # the folder does not exist, or has files of somebody else
+        path.rmdir()
 
 
-def _known(folder: Path) -> dict[str, dict[str, str]]:
-    """What the manifest says; nothing where it is missing or damaged."""
+def _entries(folder: Path) -> dict[str, dict[str, str]]:
+    """The manifest's entries by file; none if the manifest is missing or damaged."""
     try:
         shards: dict[str, dict[str, str]] = read_sealed(manifest_path(folder), FORMAT)["shards"]
     except SpadeError:

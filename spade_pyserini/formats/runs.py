@@ -1,4 +1,4 @@
-"""Runs: the hits of all topics in TREC's format, written so that every scorer agrees on them."""
+"""Runs: the hits of all topics in TREC's format, without ties that scorers break differently."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from typing import IO, cast
 import numpy as np
 
 from spade_pyserini.errors import InputError
-from spade_pyserini.formats.files import atomic_write, read_lines, refuse_existing
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.lines import read_lines
+from spade_pyserini.formats.outputs import refuse_existing
 from spade_pyserini.records import Hit, Ranking
 
-LARGEST = float(np.finfo(np.float32).max)  # trec_eval has 32 bits
-STEP = np.float32(2e-6)  # the least that shows in the six digits of a run
+LARGEST = float(np.finfo(np.float32).max)  # trec_eval stores scores as 32-bit floats
+STEP = np.float32(2e-6)  # the smallest difference that six decimal places show
 
 
 def strictly_falling(scores: Iterable[float]) -> Iterator[float]:
-    """Lower scores just enough that each is at least `STEP` below the one before it.
+    """Yield the scores, lowered where needed so that each is at least `STEP` below the previous.
 
-    trec_eval keeps scores as 32-bit floats and orders ties by docid, other scorers by rank: with
-    no ties left they all see the same order.
+    trec_eval stores scores as 32-bit floats and orders ties by docid, other scorers by rank.
+    Without ties they all see the same order.
     """
     previous = np.float32(np.inf)
     for score in scores:
@@ -36,38 +38,38 @@ def strictly_falling(scores: Iterable[float]) -> Iterator[float]:
 def write_run(
     rankings: Iterable[Ranking], path: str | Path, tag: str = "SpaDE", overwrite: bool = False
 ) -> int:
-    """Write a TREC run, atomically; returns the number of topics without any hit.
+    """Write a TREC run, atomically; return the number of topics without hits.
 
-    It is packed where its name ends in ``.gz``.
+    The file is compressed if its name ends in ``.gz``.
     """
     path = Path(path)
     refuse_existing(path, overwrite)
-    without = 0
-    with atomic_write(path) as plain, _packed(plain, path) as stream:
+    topics_without_hits = 0
+    with atomic_write(path) as plain, _compressed(plain, path) as stream:
         for qid, hits in rankings:
-            without += not hits
+            topics_without_hits += not hits
             for hit in hits:
                 if not abs(hit.score) <= LARGEST:
                     message = f"topic {qid}: the score of {hit.docid}, {hit.score}, is not finite"
-                    raise InputError(f"{message}, or too large for trec_eval", path)
+                    raise InputError(f"{message} or too large for trec_eval", path)
             falling = strictly_falling(hit.score for hit in hits)
             for rank, (hit, score) in enumerate(zip(hits, falling, strict=True), start=1):
                 stream.write(f"{qid} Q0 {hit.docid} {rank} {score:.6f} {tag}\n".encode())
-    return without
+    return topics_without_hits
 
 
-def _packed(stream: IO[bytes], path: Path) -> AbstractContextManager[IO[bytes]]:
-    """The same stream, or one that packs what is written, where the name says ``.gz``."""
+def _compressed(stream: IO[bytes], path: Path) -> AbstractContextManager[IO[bytes]]:
+    """Return ``stream``, or a stream that compresses into it if ``path`` ends in ``.gz``."""
     if path.suffix != ".gz":
         return nullcontext(stream)
-    packed = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)
-    return cast("AbstractContextManager[IO[bytes]]", packed)
+    compressed = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)
+    return cast("AbstractContextManager[IO[bytes]]", compressed)
 
 
 def read_run(path: str | Path) -> list[Ranking]:
-    """Read a TREC run in trec_eval's order: by score, ties by docid from the end.
+    """Read a TREC run in trec_eval's order: by descending score, ties by descending docid.
 
-    Ranks are not looked at, as trec_eval does not either.
+    The rank column is ignored, as trec_eval does.
     """
     path = Path(path)
     scored: dict[str, dict[str, float]] = {}

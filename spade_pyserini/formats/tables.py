@@ -1,4 +1,4 @@
-"""Tables: for people at a terminal, for papers, and for other programs."""
+"""Tables as text for a terminal, Markdown, LaTeX, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LATEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "◇": r"$^
 def render(
     header: list[str], rows: list[list[str]], form: str = "text", left: tuple[int, ...] = (0,)
 ) -> str:
-    """A table in one of `FORMATS`. The columns in ``left`` are text, the others are numbers."""
+    """Return a table in one of `FORMATS`. Columns in ``left`` are text, the others numbers."""
     if form == "markdown":
         rule = ["---" if column in left else "---:" for column in range(len(header))]
         return "\n".join(f"| {' | '.join(row)} |" for row in [header, rule, *rows])
@@ -38,7 +38,7 @@ def render(
 
 
 def text_table(header: list[str], rows: list[list[str]], left: tuple[int, ...] = (0,)) -> str:
-    """Columns padded to their widest cell; those in ``left`` to the left, others to the right."""
+    """Return a table with padded columns, aligned left if in ``left``, else right."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
 

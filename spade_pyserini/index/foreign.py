@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from spade_pyserini.corpora.checks import IdSet
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.files import is_valid_unicode, sha256
+from spade_pyserini.formats.ids import IdSet
 from spade_pyserini.formats.vectors import read_shard
 from spade_pyserini.models.wordpieces import MAX_TERM_LENGTH, WordPieces
 

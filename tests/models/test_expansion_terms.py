@@ -14,7 +14,7 @@ from spade_pyserini.models.expansion import Output
 from spade_pyserini.models.term_counts import count_terms, most_frequent
 from spade_pyserini.train import Recipe, fit_query_head, load_recipe, train
 from spade_pyserini.train.log import read_log
-from spade_pyserini.train.term_vectors import TermVectors, install
+from spade_pyserini.train.beyond.term_vectors import TermVectors, install
 from tests.conftest import lively
 
 

@@ -13,7 +13,7 @@ from spade_pyserini.errors import UsageError
 from spade_pyserini.models.inflections import with_forms
 from spade_pyserini.models.wordpieces import PRETRAINED, WordPieces
 from spade_pyserini.train import train
-from spade_pyserini.train.inflections import word_forms
+from spade_pyserini.train.beyond.inflections import word_forms
 from spade_pyserini.train.recipe import Recipe
 
 TEXTS = ["the old cat sleeps in the tree", "a red fish"]

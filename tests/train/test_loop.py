@@ -30,7 +30,7 @@ from spade_pyserini.formats.files import lock
 from spade_pyserini.train import Recipe, fit_head, train
 from spade_pyserini.train.checkpoint import load_checkpoint
 from spade_pyserini.train.data import SampleStream, load_training_data
-from spade_pyserini.train.exchange import hardest, rival
+from spade_pyserini.train.cotraining import hardest, rival
 from spade_pyserini.train.loop import Trainer
 from spade_pyserini.train.run import start_model
 from spade_pyserini.train.step import Encode

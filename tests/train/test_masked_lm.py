@@ -14,7 +14,7 @@ from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.train import Recipe, fit_head, train
 from spade_pyserini.train.checkpoint import NAME
 from spade_pyserini.train.log import read_log
-from spade_pyserini.train.masked_lm import hide, masked_lm_loss
+from spade_pyserini.train.beyond.masked_lm import hide, masked_lm_loss
 from tests.commands import Commands
 
 
@@ -52,7 +52,7 @@ def test_resumed_to_the_same_bits(head_recipe: Recipe, tmp_path: Path) -> None:
     fit_head(head_recipe, tmp_path / "whole")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "spade_pyserini.train.head.HeadFitter._learn", _interrupted_at(tmp_path / "cut")
+            "spade_pyserini.train.beyond.masked_lm.HeadFitter._learn", _interrupted_at(tmp_path / "cut")
         )
         with pytest.raises(KeyboardInterrupt):
             fit_head(head_recipe, tmp_path / "cut")
@@ -62,7 +62,7 @@ def test_resumed_to_the_same_bits(head_recipe: Recipe, tmp_path: Path) -> None:
 
 
 def _interrupted_at(run: Path):  # type: ignore[no-untyped-def]
-    from spade_pyserini.train.masked_lm import HeadFitter
+    from spade_pyserini.train.beyond.masked_lm import HeadFitter
 
     learn = HeadFitter._learn
 

@@ -16,9 +16,9 @@ from spade_pyserini.train import Recipe, fit_request_weights, train
 from spade_pyserini.train.data import load_training_data
 from spade_pyserini.train.log import read_log
 from spade_pyserini.train.objective import Objective
-from spade_pyserini.train.query_templates import AROUND, wrap_query
+from spade_pyserini.train.beyond.query_templates import AROUND, wrap_query
 from spade_pyserini.train.run import start_model
-from spade_pyserini.train.template_weights import Words
+from spade_pyserini.train.beyond.template_weights import Words
 
 
 def test_a_share_of_the_queries_have_words_around_them() -> None:

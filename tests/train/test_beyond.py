@@ -25,7 +25,7 @@ from spade_pyserini.train.loop import Trainer
 from spade_pyserini.train.optimizers import rate_factor
 from spade_pyserini.train.recipe import DevCollection, TrainingCollection
 from spade_pyserini.train.run import start_model
-from spade_pyserini.train.teacher import BM25Teacher, DenseTeacher
+from spade_pyserini.train.beyond.teachers import BM25Teacher, DenseTeacher
 from spade_pyserini.train.validate import DevSet, validate
 from tests.conftest import ROOT
 

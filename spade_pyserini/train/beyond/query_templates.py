@@ -1,15 +1,17 @@
-"""Words that people wrap around what they look for.
+"""Query templates: phrases that people put around what they look for.
 
-"I am looking for papers about" says nothing about a document, but its words are rare in documents,
-so that counting them calls them important. Where a pupil is asked with such words and its teacher
-without them, it learns what they are worth.
+The words of "I am looking for papers about X" do not describe X, but they are rare in documents,
+so their idf is high. If queries are trained in templates, with a teacher that gets them without,
+the model learns smaller weights for these words.
 """
 
 from __future__ import annotations
 
 from zlib import crc32
 
-AROUND = """
+from spade_pyserini.train.extension import Extension
+
+TEMPLATES = """
 I am looking for {}
 I would like to know about {}
 I need to find out {}
@@ -45,9 +47,19 @@ various aspects of {}, for instance
 """.strip().splitlines()
 
 
-def wrap_query(qid: str, text: str, share: float) -> str:
-    """The query, or with a chance of ``share`` a request for the same, by ``qid`` alone."""
+class QueryTemplates(Extension):
+    """Puts a share of the training queries into a template."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+
+    def query_text(self, qid: str, text: str) -> str:
+        return apply_template(qid, text, self.share)
+
+
+def apply_template(qid: str, text: str, share: float) -> str:
+    """The query, or for a share of all ids, the query in a template. Depends on ``qid`` alone."""
     number = crc32(qid.encode())
     if number % 1000 >= 1000 * share:
         return text
-    return AROUND[number // 1000 % len(AROUND)].format(text)
+    return TEMPLATES[number // 1000 % len(TEMPLATES)].format(text)

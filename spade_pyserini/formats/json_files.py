@@ -1,0 +1,48 @@
+"""JSON objects, read strictly: a repeated key is an error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from spade_pyserini.errors import InputError
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.lines import read_lines
+
+
+def read_json_object(text: str, path: Path, line: int | None = None) -> dict[str, Any]:
+    """Parse a JSON object; anything else is an `InputError` that names ``path`` and ``line``."""
+    try:
+        value = json.loads(text, object_pairs_hook=_unique_keys)
+    except json.JSONDecodeError as error:
+        message = f"not valid JSON ({error.msg} at column {error.colno}); repair or remove the line"
+        raise InputError(message, path, line) from None
+    except ValueError as error:  # a repeated key, or a number with too many digits
+        raise InputError(f"not acceptable JSON ({error})", path, line) from None
+    except RecursionError:
+        raise InputError("JSON nested too deeply", path, line) from None
+    if not isinstance(value, dict):
+        kind = "null" if value is None else type(value).__name__
+        raise InputError(f"a JSON object was expected, found {kind}", path, line)
+    return value
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {repeated!r} occurs twice in an object")
+    return fields
+
+
+def read_json_file(path: Path) -> dict[str, Any]:
+    """Read a file that is a single JSON object."""
+    return read_json_object("\n".join(line for _, line in read_lines(path)), path)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write ``value`` as indented JSON, atomically."""
+    with atomic_write(path) as stream:
+        stream.write(json.dumps(value, indent=2, ensure_ascii=False).encode() + b"\n")

@@ -1,0 +1,65 @@
+"""Local paths and addresses in object stores, used alike.
+
+An address is what fsspec accepts: ``s3://``, ``gs://``, ``hf://``, ``memory://``.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any, cast
+
+from spade_pyserini.errors import NotFoundError
+
+
+def location(address: str | Path) -> Path:
+    """Return a local path unchanged, and ``scheme://...`` as an object that behaves like a path."""
+    if isinstance(address, Path) or "://" not in str(address):
+        return Path(address)
+    from upath import UPath
+
+    scheme = str(address).split("://")[0]
+    try:
+        path = UPath(address)
+        path.fs  # noqa: B018 - imports the file system's own library
+    except ImportError as error:
+        raise NotFoundError(f"{address}: {scheme}:// needs another library: {error}") from None
+    except ValueError as error:
+        raise NotFoundError(f"{address}: {error}") from None
+    return Path(path.path) if scheme in ("file", "local") else cast(Path, path)
+
+
+def is_local(path: Path) -> bool:
+    """Whether ``path`` is on a local file system, not in an object store."""
+    return isinstance(path, Path)
+
+
+def sibling(folder: Path, suffix: str) -> Path:
+    """``encode/X`` and ``manifest.json`` give ``encode/X.manifest.json``."""
+    if folder.name in ("", ".."):
+        folder = folder.resolve()
+    return folder.with_name(f"{folder.name}.{suffix}")
+
+
+def safe_file_name(name: str) -> str:
+    """Return ``name`` as a single path component that cannot lead out of its folder."""
+    cleaned = re.sub(r"[^\w.+-]+", "-", name).strip(".-")
+    return cleaned or "unnamed"
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return the size of all files below ``folder``."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it exists."""
+    if not is_local(path):
+        store: Any = path
+        if store.exists():
+            store.fs.rm(store.path, recursive=True)
+    elif path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,174 @@
+"""The manifest of a folder of impact vectors: settings, counts, and a checksum of each shard.
+
+``encode/X.manifest.json`` describes the folder ``encode/X``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from spade_pyserini.errors import ArtifactError
+from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
+
+FORMAT = "spade_pyserini.vectors/1"
+MANIFEST = "manifest.json"
+SUMMARY = (
+    *("corpus_fingerprint", "documents", "empty_documents"),
+    *("terms", "impacts", "terms_per_document"),
+)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A finished file of vectors.
+
+    file: its name.
+    documents: how many it has.
+    empty: ids of the documents without any term.
+    terms: number of terms, over all documents.
+    impacts: sum of all impacts.
+    clipped: number of weights above the largest impact, cut to it.
+    sha256: digest of the file.
+    input_sha256: digest of the documents that it encodes.
+    """
+
+    file: str
+    documents: int
+    empty: list[str]
+    terms: int
+    impacts: int
+    clipped: int
+    sha256: str
+    input_sha256: str
+
+    @property
+    def number(self) -> int:
+        """Number of the shard, from 0."""
+        return shard_number(self.file)
+
+
+@dataclass(frozen=True)
+class VectorSettings:
+    """Everything besides the documents that determines the bytes of the shards."""
+
+    corpus: str
+    model: str
+    model_fingerprint: str
+    tokenizer_fingerprint: str
+    alpha: float
+    k: int
+    max_length: int
+    bits: int
+    scale: float
+    shard_size: int
+    batch_tokens: int
+    counts_sha256: str | None = None
+    precision: str = "fp32"
+    saturate: bool = False
+
+
+@dataclass(frozen=True)
+class VectorManifest:
+    """The description of a folder of vectors.
+
+    settings: what determines the vectors besides the documents.
+    trained: whether the model was trained, not only initialized.
+    complete: whether all documents are encoded.
+    shards: in the order of their numbers; some may be missing until ``complete``.
+    corpus_documents: in the manifest of a part, the number of documents in the entire corpus.
+    """
+
+    settings: VectorSettings
+    trained: bool
+    complete: bool = False
+    shards: list[Shard] = field(default_factory=list)
+    corpus_documents: int | None = None
+
+    @property
+    def documents(self) -> int:
+        return sum(shard.documents for shard in self.shards)
+
+    @property
+    def empty_documents(self) -> int:
+        return sum(len(shard.empty) for shard in self.shards)
+
+    @property
+    def terms(self) -> int:
+        return sum(shard.terms for shard in self.shards)
+
+    @property
+    def impacts(self) -> int:
+        return sum(shard.impacts for shard in self.shards)
+
+    @property
+    def corpus_fingerprint(self) -> str:
+        """Digest of all documents, computed from the digests of the shards."""
+        digests = "".join(shard.input_sha256 for shard in self.shards)
+        return hashlib.sha256(digests.encode()).hexdigest()
+
+    @property
+    def terms_per_document(self) -> float:
+        return self.terms / self.documents if self.documents else 0.0
+
+    def save(self, folder: Path, name: str = MANIFEST) -> None:
+        """Write the manifest next to ``folder``."""
+        summary = {name: getattr(self, name) for name in SUMMARY}
+        write_sealed(sibling(folder, name), {"format": FORMAT, **summary, **asdict(self)})
+
+    @classmethod
+    def load(cls, folder: Path, name: str = MANIFEST) -> VectorManifest:
+        """Read the manifest next to ``folder``; an edited manifest is an error."""
+        path = sibling(folder, name)
+        if not path.is_file():
+            raise ArtifactError(
+                f"{folder} has no manifest ({path.name} next to it): it was not written by "
+                "`spade encode`, or only copied in part; encode again"
+            )
+        values = read_sealed(path, FORMAT)
+        manifest = cls(
+            settings=_from_fields(VectorSettings, values["settings"]),
+            trained=values["trained"],
+            complete=values["complete"],
+            shards=[_from_fields(Shard, shard) for shard in values["shards"]],
+            corpus_documents=values.get("corpus_documents"),
+        )
+        for shard in manifest.shards:
+            if not is_shard_name(shard.file):  # a path in its place could lead out of the folder
+                raise ArtifactError(f"{path}: {shard.file!r} is not the name of a shard")
+        return manifest
+
+
+def _from_fields(record: Any, values: dict[str, Any]) -> Any:
+    """Make a record of its fields in ``values``; unknown fields are ignored."""
+    names = [field.name for field in fields(record) if field.name in values]
+    return record(**{name: values[name] for name in names})
+
+
+def manifest_path(folder: Path) -> Path:
+    """``encode/X`` gives ``encode/X.manifest.json``."""
+    return sibling(folder, MANIFEST)
+
+
+def tokenizer_path(folder: Path) -> Path:
+    """``encode/X`` gives ``encode/X.tokenizer.json``."""
+    return sibling(folder, "tokenizer.json")
+
+
+def shard_name(number: int) -> str:
+    """``3`` gives ``docs0003.jsonl.gz``."""
+    return f"docs{number:04d}.jsonl.gz"
+
+
+def shard_number(name: str) -> int:
+    """``docs0003.jsonl.gz`` gives ``3``."""
+    return int(name.removeprefix("docs").split(".")[0])
+
+
+def is_shard_name(name: str) -> bool:
+    """Whether ``name`` is one that `shard_name` gives."""
+    return re.fullmatch(r"docs\d{4,}\.jsonl\.gz", name) is not None
