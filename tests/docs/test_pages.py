@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from spade_pyserini import __version__
+from spade_pyserini.train.stages import STAGES
 from tests.commands import Commands
 from tests.conftest import ROOT
 from tests.docs.pages import GUIDES, PAGES, README, RESULTS, relative
@@ -76,6 +77,12 @@ def test_paths_in_the_table_of_equations_exist() -> None:
         file = ROOT / path if path.startswith("tests/") else ROOT / "spade_pyserini" / path
         assert file.is_file(), path
         assert f"def {name}(" in file.read_text() or not name, (path, name)
+
+
+def test_stages_of_training_exist() -> None:
+    stages = [name for page in PAGES for name in re.findall(r"--stage ([a-z-]+)", page.read_text())]
+    assert len(set(stages)) > 2
+    assert set(stages) <= {"mine", *STAGES}
 
 
 def test_no_machine_is_named() -> None:
