@@ -1,12 +1,12 @@
-"""Indexing speed: the direct builder against Anserini's IndexCollection, and a flat cost.
+"""Measure indexing speed: the direct builder against Anserini's IndexCollection.
 
     python benchmarks/index.py --documents 100000
     python benchmarks/index.py --documents 100000 1000000 --vectors encode/pydoc.spade-mini
 
-Vectors are drawn from those of a real encoding (``--vectors``), see ``synthetic.py``. Both builders
-read the same files with the same threads, one after the other; the time is that of a process that
-does nothing else, and the seconds that a JVM needs to start are in Anserini's as in ours. What the
-index has is counted afterwards, outside of that time: Anserini exits with 0 when it fails.
+The vectors are sampled from those of a real encoding (``--vectors``), see ``synthetic.py``. The
+builders read the same files with the same number of threads, one builder after the other. The time
+is that of a whole process, including the start of its JVM. The contents of the index are counted
+afterwards and not timed, because Anserini exits with 0 even if it fails.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--documents", type=int, nargs="+", default=[100_000])
-    add("--vectors", default="encode/pydoc.spade-mini", help="where real vectors are")
+    add(
+        "--vectors", default="encode/pydoc.spade-mini", help="folder of real vectors to sample from"
+    )
     add("--threads", type=int, default=2)
     add("--builders", nargs="+", default=BUILDERS, choices=BUILDERS)
-    add("--folder", help="where vectors and indexes are put meanwhile")
+    add("--folder", help="folder for temporary vectors and indexes")
     options = parser.parse_args()
     print("builder   documents  postings/document  seconds  documents/s  index MB", flush=True)
     for documents in options.documents:
@@ -41,9 +43,9 @@ def main() -> None:
             for builder in options.builders:
                 output = folder / builder
                 seconds = build(folder / "vectors", output, builder, options.threads)
-                if (found := counted(output)) != (documents, postings):
+                if (counts := count(output)) != (documents, postings):
                     sys.exit(
-                        f"{builder}: {found} documents and postings, not {documents, postings}"
+                        f"{builder}: {counts} documents and postings, not {documents, postings}"
                     )
                 rates[builder] = documents / seconds
                 size = sum(path.stat().st_size for path in output.iterdir()) / 1e6
@@ -57,19 +59,21 @@ def main() -> None:
 
 
 def build(source: Path, output: Path, builder: str, threads: int) -> float:
-    """Only the indexing: a look at every line, as for foreign vectors, would cost both alike."""
+    """Index without checking the vectors, which costs both builders the same; return seconds."""
     code = (
         "import sys, time\n"
         "from pathlib import Path\n"
         "from spade_pyserini.index.direct import write_index\n"
-        "from spade_pyserini.index.anserini import run_index_collection\n"
+        "from spade_pyserini.index.anserini import AnseriniInput, run_index_collection\n"
         "source, output, builder, threads = sys.argv[1:]\n"
         "files = sorted(Path(source).iterdir())\n"
         "if builder == 'direct':\n"
         "    write_index(files, Path(output), threads=int(threads), total=0)\n"
         "else:\n"
-        "    run_index_collection('JsonVectorCollection', Path(source), Path(output), '--impact',\n"
-        "        '--pretokenized', threads=int(threads), total=0, log=Path(output + '.log'))\n"
+        "    flags = ('--impact', '--pretokenized')\n"
+        "    vectors = AnseriniInput('JsonVectorCollection', Path(source), 0, flags)\n"
+        "    log = Path(output + '.log')\n"
+        "    run_index_collection(vectors, Path(output), threads=int(threads), log=log)\n"
     )
     start = time.perf_counter()
     command = [sys.executable, "-c", code, str(source), str(output), builder, str(threads)]
@@ -77,17 +81,17 @@ def build(source: Path, output: Path, builder: str, threads: int) -> float:
     return time.perf_counter() - start
 
 
-def counted(index: Path) -> tuple[int, int]:
-    """Documents and postings that Lucene has, asked in a process of its own."""
+def count(index: Path) -> tuple[int, int]:
+    """Return the documents and postings that Lucene has; counted in a child process."""
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from spade_pyserini.index.manifest import lucene_counts\n"
+        "from spade_pyserini.index.counts import lucene_counts\n"
         "print(*lucene_counts(Path(sys.argv[1])))\n"
     )
     command = [sys.executable, "-c", code, str(index)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    documents, postings, _ = map(int, done.stdout.split())
+    process = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    documents, postings, _ = map(int, process.stdout.split())
     return documents, postings
 
 

@@ -1,16 +1,20 @@
-r"""Latency as the paper measures it: one thread, one query at a time.
+r"""Measure latency as the paper does: one thread, one query at a time.
 
     python benchmarks/latency.py --index index/nfcorpus.spade-mini --topics nfcorpus/test
     python benchmarks/latency.py --index index/A index/B --bm25 index/C --corpus C --topics T \
         --plot all.png
 
-Each engine runs in a process of its own, answers all topics once to warm up, and then each topic
-``--repeat`` times; what is measured is a call with a text and an answer of ids and scores, both in
-Python. Engines: Lucene by our searcher, Lucene by Pyserini's, PISA with MaxScore and with Block-Max
-WAND (the extra ``pisa``). BM25 by Pyserini's searcher where ``--bm25`` names an index, and in PISA,
-with MaxScore, where ``--corpus`` names the documents.
+Each engine runs in its own process. It searches all topics once to warm up, and then each topic
+``--repeat`` times. A measurement covers a Python call with the text of a query that returns ids and
+scores. The engines are:
 
-Also: the time from the start of a process to its first answer.
+    ours            Lucene, with this package's searcher
+    pyserini        Lucene, with Pyserini's searcher
+    pisa-maxscore   PISA with MaxScore (needs the extra ``pisa``)
+    pisa-bmw        PISA with Block-Max WAND (needs the extra ``pisa``)
+
+With ``--bm25``, BM25 is measured with Pyserini's searcher; with ``--corpus``, BM25 in PISA with
+MaxScore. The time from the start of a process to its first answer is measured, too.
 """
 
 from __future__ import annotations
@@ -33,15 +37,15 @@ ENGINES = ("ours", "pyserini", "pisa-maxscore", "pisa-bmw")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--index", nargs="*", default=[], help="impact indexes of spade_pyserini.index")
-    add("--bm25", nargs="*", default=[], help="BM25 indexes of spade_pyserini.index")
-    add("--corpus", help="its documents, for BM25 in PISA")
+    add("--index", nargs="*", default=[], help="impact indexes")
+    add("--bm25", nargs="*", default=[], help="BM25 indexes")
+    add("--corpus", help="corpus for BM25 in PISA")
     add("--topics", required=True)
     add("--hits", type=int, nargs="+", default=[10, 1000])
     add("--repeat", type=int, default=3)
     add("--engines", nargs="+", default=ENGINES, choices=ENGINES)
-    add("--plot", metavar="FILE", help="draw the means")
-    add("--json", metavar="FILE", help="keep the figures")
+    add("--plot", metavar="FILE", help="draw the mean latencies to this file")
+    add("--json", metavar="FILE", help="write the measurements to this file")
     add("--role", help=argparse.SUPPRESS)
     add("--started", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -53,7 +57,7 @@ def main() -> None:
     rows = []
     head = ("mean", "p50", "p95", "p99")
     columns = " ".join(f"{name:>8}" for name in head)
-    print("milliseconds a query; from the start of a process to its first answer, in seconds")
+    print("milliseconds per query; first: seconds from process start to the first answer")
     print(f"{'index':32} {'engine':14} {'hits':>5} {columns} {'first':>7} {'MB':>8}", flush=True)
     pairs = [(index, engine) for index in options.index for engine in options.engines]
     pairs += [(index, "bm25") for index in options.bm25]
@@ -61,22 +65,22 @@ def main() -> None:
         pairs.append((f"{Path(options.corpus).name}.bm25", "bm25-pisa"))
     with tempfile.TemporaryDirectory() as folder:
         for index, engine in pairs:
-            where, size = index, folder_megabytes(index)
+            path, size = index, folder_megabytes(index)
             if engine == "bm25-pisa":
-                where = str(Path(folder, f"{index}.pisa"))
-                index_bm25_in_pisa(options.corpus, where)
-                size = folder_megabytes(where, "inv.*")
+                path = str(Path(folder, f"{index}.pisa"))
+                index_bm25_in_pisa(options.corpus, path)
+                size = folder_megabytes(path, "inv.*")
             elif engine.startswith("pisa"):
-                where = str(Path(folder, f"{Path(index).name}.pisa"))
-                if not Path(where).exists():
+                path = str(Path(folder, f"{Path(index).name}.pisa"))
+                if not Path(path).exists():
                     command = [sys.executable, "-m", "spade_pyserini.export", "--index", index]
-                    command += ["--to", "pisa", "--output", where]
+                    command += ["--to", "pisa", "--output", path]
                     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-                size = folder_megabytes(where, "inv.*")
+                size = folder_megabytes(path, "inv.*")
             for hits in options.hits:
-                found = role(where, engine, hits, options)
+                times = measure_in_child(path, engine, hits, options)
                 row = {"index": Path(index).name, "engine": engine, "hits": hits, "mb": size}
-                rows.append({**row, **found})
+                rows.append({**row, **times})
                 show(rows[-1])
     if options.json:
         Path(options.json).write_text(json.dumps(rows, indent=1))
@@ -84,17 +88,20 @@ def main() -> None:
         draw(rows, options.plot)
 
 
-def role(index: str, engine: str, hits: int, options: argparse.Namespace) -> dict[str, float]:
+def measure_in_child(
+    index: str, engine: str, hits: int, options: argparse.Namespace
+) -> dict[str, float]:
+    """Measure an engine in a new process; return its times."""
     command = [sys.executable, __file__, "--index", index, "--topics", options.topics]
     command += ["--hits", str(hits), "--repeat", str(options.repeat), "--role", engine]
     command += ["--started", str(time.time())]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    times: dict[str, float] = json.loads(process.stdout.splitlines()[-1])
+    return times
 
 
 def measure(options: argparse.Namespace) -> dict[str, float]:
-    """In a process of its own: the imports are part of the way to the first answer."""
+    """Measure an engine in this process; imports count for the time to the first answer."""
     search = SEARCHERS[options.role](options.index[0])
     (hits,) = options.hits
     search(FIRST, hits)
@@ -111,18 +118,18 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
             search(text, hits)
             seconds.append(time.perf_counter() - start)
     seconds.sort()
-    found = {f"p{p}": 1000 * seconds[len(seconds) * p // 100] for p in (50, 95, 99)}
-    return {"mean": 1000 * fmean(seconds), "first": first, **found}
+    percentiles = {f"p{p}": 1000 * seconds[len(seconds) * p // 100] for p in (50, 95, 99)}
+    return {"mean": 1000 * fmean(seconds), "first": first, **percentiles}
 
 
 def ours(index: str) -> Callable[[str, int], Any]:
-    from spade_pyserini.search.searcher import ImpactSearcher
+    from spade_pyserini.search import ImpactSearcher
 
     return ImpactSearcher(index).search
 
 
 def pyserini(index: str) -> Callable[[str, int], Any]:
-    from spade_pyserini.index.manifest import tokenizer_path
+    from spade_pyserini.formats.index_manifest import tokenizer_path
     from spade_pyserini.search.query_encoder import BooleanQueryEncoder
 
     encoder = BooleanQueryEncoder(tokenizer_path(Path(index)))
@@ -143,14 +150,16 @@ def bm25(index: str) -> Callable[[str, int], Any]:
 
 
 def index_bm25_in_pisa(corpus: str, index: str) -> None:
-    """All words, stemmed; stop words are left out of queries."""
+    """Index all words, stemmed; searches drop stop words from queries."""
     from spade_pyserini.corpora import open_corpus
     from spade_pyserini.export.pisa import pyterrier_pisa, silence
 
-    documents = ({"docno": one.docid, "text": one.contents} for one in open_corpus(corpus))
+    documents = (
+        {"docno": document.docid, "text": document.contents} for document in open_corpus(corpus)
+    )
     with silence():
         pyterrier_pisa().PisaIndex(index, stemmer="porter2").index(documents)
-        bm25_pisa(index)(FIRST, 1)  # the first search packs the postings
+        bm25_pisa(index)(FIRST, 1)  # the first search compresses the postings
 
 
 def bm25_pisa(index: str) -> Callable[[str, int], Any]:
@@ -158,25 +167,25 @@ def bm25_pisa(index: str) -> Callable[[str, int], Any]:
 
     from spade_pyserini.export.pisa import pyterrier_pisa
 
-    opened = pyterrier_pisa().PisaIndex(index, stops="lucene")
+    pisa_index = pyterrier_pisa().PisaIndex(index, stops="lucene")
     engines: dict[int, Any] = {}
 
     def search(text: str, k: int) -> list[tuple[str, float]]:
         if k not in engines:
-            engines[k] = opened.bm25(num_results=k, threads=1, query_algorithm="maxscore")
-        found = engines[k](pandas.DataFrame([{"qid": "query", "query": text}]))
-        return list(zip(found["docno"], found["score"], strict=True))
+            engines[k] = pisa_index.bm25(num_results=k, threads=1, query_algorithm="maxscore")
+        hits = engines[k](pandas.DataFrame([{"qid": "query", "query": text}]))
+        return list(zip(hits["docno"], hits["score"], strict=True))
 
     return search
 
 
 def pisa(algorithm: str) -> Callable[[str], Callable[[str, int], Any]]:
-    def opened(index: str) -> Callable[[str, int], Any]:
+    def open_index(index: str) -> Callable[[str, int], Any]:
         from spade_pyserini.export.pisa import PisaSearcher
 
         return PisaSearcher(index, algorithm).search
 
-    return opened
+    return open_index
 
 
 SEARCHERS: dict[str, Callable[[str], Callable[[str, int], Any]]] = {
@@ -211,7 +220,7 @@ def draw(rows: list[dict[str, Any]], path: str) -> None:
     figure, axes = pyplot.subplots(figsize=(8, 0.4 * len(rows) + 1))
     axes.barh(names[::-1], [row["mean"] for row in rows][::-1], color="#4477aa")
     axes.plot([row["p95"] for row in rows][::-1], names[::-1], "k|", label="95th percentile")
-    axes.set_xlabel("milliseconds a query, one thread")
+    axes.set_xlabel("milliseconds per query, one thread")
     axes.legend()
     figure.tight_layout()
     figure.savefig(path)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from spade_pyserini.errors import SpadeError
 from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene.runtime import anserini_jar
 
 LEAST_DISK = 1_000_000_000  # bytes
 
@@ -55,7 +56,7 @@ def _pyserini() -> Finding:
 
 
 def _jar() -> Finding:
-    jar = jvm.anserini_jar()
+    jar = anserini_jar()
     jvm.java_class("io.anserini.search.SimpleImpactSearcher")
     return Finding("Anserini", jar.name)
 

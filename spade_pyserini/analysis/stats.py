@@ -8,7 +8,7 @@ from typing import Any
 
 from spade_pyserini.formats.paths import folder_bytes
 from spade_pyserini.formats.tables import text_table
-from spade_pyserini.index.manifest import impact_manifest
+from spade_pyserini.index.describe import describe_impact_index
 from spade_pyserini.index.postings import Postings
 
 PERCENTILES = (1, 25, 50, 75, 99)
@@ -22,9 +22,9 @@ def index_stats(index: str | Path, frequent: int = 20) -> dict[str, Any]:
     ``frequent`` is the number of most frequent terms to include.
     """
     folder = Path(index)
-    impact_manifest(folder)
+    describe_impact_index(folder)
     with Postings(folder) as postings:
-        figures = postings.figures(frequent)
+        figures = postings.statistics(frequent)
     size = folder_bytes(folder)
     lengths = figures.lengths
     return {

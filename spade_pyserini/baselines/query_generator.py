@@ -31,13 +31,10 @@ class QueryGenerator:
     """A sequence-to-sequence model by folder or Hugging Face name, on a GPU if there is one."""
 
     def __init__(self, name: str, sampling: Sampling) -> None:
-        import torch
-
         from spade_pyserini.models.seq2seq import load_seq2seq
 
         self.sampling = sampling
-        self._tokenizer, model = load_seq2seq(name)
-        self._model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+        self._model, self._tokenizer = load_seq2seq(name)
 
     @property
     def fingerprint(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
@@ -66,6 +65,7 @@ def run(options: argparse.Namespace) -> None:
     _check(options)
 
     from spade_pyserini.index import (
+        IndexOptions,
         add_documents,
         build_foreign_index,
         build_impact_index,
@@ -78,6 +78,12 @@ def run(options: argparse.Namespace) -> None:
         return
     source = Path(options.input) if options.input else None
     output = Path(options.output or Path("index", source.resolve().name if source else ""))
+    settings = IndexOptions(
+        builder=options.builder or "direct",
+        threads=options.threads,
+        optimize=options.optimize,
+        reorder=options.reorder,
+    )
     if options.verify:
         verify_index(output, source)
     elif options.delete:
@@ -85,9 +91,11 @@ def run(options: argparse.Namespace) -> None:
     elif options.add:
         add_documents(options.input, output, threads=options.threads)
     elif options.foreign:
-        build_foreign_index(options.input, output, options.tokenizer, **_settings(options))
+        build_foreign_index(
+            options.input, output, options.tokenizer, settings, overwrite=options.overwrite
+        )
     else:
-        build_impact_index(options.input, output, reorder=options.reorder, **_settings(options))
+        build_impact_index(options.input, output, settings, overwrite=options.overwrite)
     print(output)
 
 
@@ -117,15 +125,16 @@ def _check(options: argparse.Namespace) -> None:
             raise UsageError(f"--{name.replace('_', '-')} goes with --bm25 --corpus NAME|PATH")
 
 
-def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    settings = {key: getattr(options, key) for key in ("threads", "optimize", "overwrite")}
-    return {**settings, **({"builder": options.builder} if options.builder else {})}
-
-
 def _build_bm25(options: argparse.Namespace) -> Path:
     from spade_pyserini.index import build_bm25_index
 
     corpus = arguments.open_transformed(options)
     output = Path(options.output or Path("index", f"{corpus.name}.bm25"))
-    build_bm25_index(corpus, output, **_settings(options))
+    build_bm25_index(
+        corpus,
+        output,
+        threads=options.threads,
+        optimize=options.optimize,
+        overwrite=options.overwrite,
+    )
     return output

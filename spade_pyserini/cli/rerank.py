@@ -8,7 +8,6 @@ from pathlib import Path
 from spade_pyserini.baselines.rerank import DEPTHS, rerank, top_docids
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import InputError
-from spade_pyserini.models.cross_encoder import load_cross_encoder
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import Ranking
 
@@ -56,6 +55,7 @@ def run(options: argparse.Namespace) -> None:
     from spade_pyserini.corpora import open_corpus
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.formats.files import refuse_existing, safe_file_name
+    from spade_pyserini.models.cross_encoder import load_cross_encoder
     from spade_pyserini.search import read_run, write_run
 
     prefix = options.output_prefix or options.run.removesuffix(".gz").removesuffix(".txt")

@@ -89,7 +89,13 @@ def run(options: argparse.Namespace) -> None:
 def _search_topics(options: argparse.Namespace) -> None:
     from spade_pyserini.corpora.topics import read_topics, topics_name
     from spade_pyserini.formats.files import refuse_existing
-    from spade_pyserini.search import ImpactSearcher, open_searcher, search_topics, write_run
+    from spade_pyserini.search import (
+        ImpactSearcher,
+        SearchOptions,
+        open_searcher,
+        search_topics,
+        write_run,
+    )
     from spade_pyserini.search.topic_checks import log_ignored_words, refuse_wordpieces
 
     topics = read_topics(options.topics, data_dir=options.data_dir)
@@ -102,9 +108,7 @@ def _search_topics(options: argparse.Namespace) -> None:
             refuse_wordpieces(topics, searcher.wordpieces)
             if options.verbose:
                 log_ignored_words(topics, searcher)
-        rankings = search_topics(
-            searcher,
-            topics,
+        settings = SearchOptions(
             hits=options.hits or 1000,
             threads=options.threads,
             batch_size=options.batch_size,
@@ -113,6 +117,7 @@ def _search_topics(options: argparse.Namespace) -> None:
             max_passage_hits=options.max_passage_hits,
             max_passage_delimiter=options.max_passage_delimiter,
         )
+        rankings = search_topics(searcher, topics, settings)
         tag = safe_file_name(searcher.manifest.model)
         empty = write_run(rankings, output, tag, options.overwrite)
     if empty:

@@ -1,1 +1,1 @@
-"""Impact indexes for other engines: CIFF, PISA, OpenSearch, Milvus."""
+"""Export an impact index to other engines and formats: CIFF, PISA, OpenSearch, Milvus."""

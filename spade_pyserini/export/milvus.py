@@ -1,4 +1,7 @@
-"""Milvus: the embedded one in a file, or a cluster by its address; through pymilvus, an extra."""
+"""Export to Milvus, embedded in a file or on a server, through pymilvus.
+
+pymilvus is an optional dependency: ``pip install 'spade_pyserini[milvus]'``.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,16 @@ from spade_pyserini.errors import (
     SpadeError,
     UsageError,
 )
-from spade_pyserini.export.vocabulary import known_vectors
-from spade_pyserini.index.manifest import impact_manifest, index_tokenizer
+from spade_pyserini.export.vocabulary import vectors_in_vocabulary
+from spade_pyserini.index.describe import describe_impact_index
 from spade_pyserini.index.postings import Postings
+from spade_pyserini.index.tokenizer import index_tokenizer
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, ImpactVector
 
-BATCH = 500  # documents of one insertion
+BATCH = 500  # documents per insertion
 LONGEST_ID = 512  # bytes
-NAME = re.compile(r"[A-Za-z_]\w{0,200}", re.ASCII)  # of a collection
+COLLECTION_NAME = re.compile(r"[A-Za-z_]\w{0,200}", re.ASCII)
 
 
 def write_milvus(
@@ -37,37 +41,40 @@ def write_milvus(
     token: str = "",
     overwrite: bool = False,
 ) -> int:
-    """Load an impact index into a collection; returns the number of documents.
+    """Load an impact index into a Milvus collection; return the number of documents.
 
-    ``uri`` is a file (``x.db``: the embedded Milvus) or an address (``http://host:19530``). It is
-    loaded under another name, counted, and renamed: an old collection stays until then.
-    ``tokenizer``: for an index that has none of its own.
+    ``uri`` is a file (``x.db``, for the embedded Milvus) or an address (``http://host:19530``), and
+    ``token`` its credentials. The documents are loaded into a temporary collection, which is
+    counted and then renamed; an existing collection is dropped only after that. ``tokenizer`` is
+    necessary only if the index was built without one.
     """
-    if not NAME.fullmatch(collection):
-        message = f"Milvus has no collection {collection!r}: letters, digits and _, no digit first"
-        raise UsageError(f"{message}; choose another --collection")
-    impact_manifest(Path(index))
+    if not COLLECTION_NAME.fullmatch(collection):
+        message = f"{collection!r} is not a valid name of a Milvus collection"
+        rule = "use letters, digits and _, and no digit first"
+        raise UsageError(f"{message}; choose another collection: {rule}")
+    describe_impact_index(Path(index))
     wordpieces = index_tokenizer(Path(index), tokenizer)
     with Postings(index) as postings:
         docids = postings.documents()
         if long := [docid for docid in docids if len(docid.encode()) > LONGEST_ID]:
             message = f"{index}: the id {long[0][:40]!r}... is longer than {LONGEST_ID} bytes"
             raise ArtifactError(f"{message}, Milvus's limit; encode with shorter ids")
-        client, kinds = _client(uri, token)
-        with closing(client), _told(uri):
+        client, data_type = _connect(uri, token)
+        with closing(client), translate_milvus_errors(uri):
             _restore(client, collection)
             if client.has_collection(collection) and not overwrite:
                 message = f"{uri} has a collection {collection!r} already"
-                raise OutputExistsError(f"{message}; pass --overwrite to replace it")
-            unfinished = f"{collection}_building"
+                raise OutputExistsError(f"{message}; pass overwrite=True to replace it")
+            staging = f"{collection}_building"
             try:
-                _create(client, kinds, unfinished)
-                _load(client, unfinished, known_vectors(postings, wordpieces), wordpieces)
-                _count(client, unfinished, len(docids))
-                _put_in_place(client, unfinished, collection)
+                _create(client, data_type, staging)
+                vectors = vectors_in_vocabulary(postings, wordpieces)
+                _insert(client, staging, vectors, wordpieces)
+                _check_count(client, staging, len(docids))
+                _swap_in(client, staging, collection)
                 client.load_collection(collection)
             finally:
-                _drop(client, unfinished)
+                _drop(client, staging)
     return len(docids)
 
 
@@ -76,99 +83,104 @@ def _drop(client: Any, collection: str) -> None:
         client.drop_collection(collection)
 
 
-def _put_in_place(client: Any, made: str, collection: str) -> None:
-    """The old collection has another name until the new one has its own."""
+def _swap_in(client: Any, staging: str, collection: str) -> None:
+    """Rename ``staging`` to ``collection``; drop the old collection only after that."""
     if client.has_collection(collection):
-        client.rename_collection(collection, _before(collection))
+        client.rename_collection(collection, _previous(collection))
     try:
-        client.rename_collection(made, collection)
+        client.rename_collection(staging, collection)
     finally:
         _restore(client, collection)
 
 
 def _restore(client: Any, collection: str) -> None:
-    """The old collection gets its name back where the new one has not got it."""
+    """Drop the old collection if the new one has its name; otherwise rename it back."""
     if client.has_collection(collection):
-        _drop(client, _before(collection))
-    elif client.has_collection(_before(collection)):
-        client.rename_collection(_before(collection), collection)
+        _drop(client, _previous(collection))
+    elif client.has_collection(_previous(collection)):
+        client.rename_collection(_previous(collection), collection)
 
 
-def _before(collection: str) -> str:
+def _previous(collection: str) -> str:
+    """Return the name of the old collection while it is being replaced."""
     return f"{collection}_being_replaced"
 
 
-def _create(client: Any, kinds: Any, collection: str) -> None:
+def _create(client: Any, data_type: Any, collection: str) -> None:
+    """Create an empty collection with an inverted index for inner products."""
     _drop(client, collection)
     schema = client.create_schema(auto_id=False)
-    schema.add_field("id", kinds.VARCHAR, is_primary=True, max_length=LONGEST_ID)
-    schema.add_field("impacts", kinds.SPARSE_FLOAT_VECTOR)
-    built = client.prepare_index_params()
-    built.add_index("impacts", index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
-    client.create_collection(collection, schema=schema, index_params=built)
+    schema.add_field("id", data_type.VARCHAR, is_primary=True, max_length=LONGEST_ID)
+    schema.add_field("impacts", data_type.SPARSE_FLOAT_VECTOR)
+    parameters = client.prepare_index_params()
+    parameters.add_index("impacts", index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+    client.create_collection(collection, schema=schema, index_params=parameters)
 
 
-def _load(
-    client: Any, collection: str, found: Iterator[ImpactVector], wordpieces: WordPieces
+def _insert(
+    client: Any, collection: str, vectors: Iterator[ImpactVector], wordpieces: WordPieces
 ) -> None:
-    places = wordpieces.term_ids
-    while part := list(islice(found, BATCH)):
+    """Insert all vectors, in batches; a dimension is the id of a WordPiece."""
+    ids = wordpieces.term_ids
+    while batch := list(islice(vectors, BATCH)):
         rows = [
-            {"id": docid, "impacts": {places[term]: float(x) for term, x in impacts.items()}}
-            for docid, impacts in part
+            {"id": docid, "impacts": {ids[term]: float(value) for term, value in impacts.items()}}
+            for docid, impacts in batch
         ]
         client.insert(collection, rows)
     client.load_collection(collection)
 
 
-def _count(client: Any, collection: str, wanted: int) -> None:
+def _check_count(client: Any, collection: str, expected: int) -> None:
     client.flush(collection)
-    found = client.get_collection_stats(collection)["row_count"]
-    if found != wanted:
-        raise SpadeError(f"Milvus has {found} of {wanted} documents; run the command again")
+    count = client.get_collection_stats(collection)["row_count"]
+    if count != expected:
+        raise SpadeError(f"Milvus has {count} of {expected} documents; run the export again")
 
 
 class MilvusSearcher:
-    """Boolean WordPieces on a collection; close it after use."""
+    """Searches a Milvus collection with boolean WordPieces; close it after use."""
 
     def __init__(self, uri: str, collection: str, wordpieces: WordPieces, token: str = "") -> None:
-        self._client, _ = _client(uri, token)
+        self._client, _ = _connect(uri, token)
         self.uri, self.collection, self.wordpieces = uri, collection, wordpieces
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
-        """The ``k`` best documents for ``query``; ties in Milvus's order."""
+        """Return the ``k`` best documents for ``query``; Milvus decides the order of ties."""
         vector = dict.fromkeys(self.wordpieces.query_ids(query), 1.0)
         if not vector:
             return []
-        with _told(self.uri):
-            (found,) = self._client.search(
+        with translate_milvus_errors(self.uri):
+            (results,) = self._client.search(
                 self.collection, data=[vector], anns_field="impacts", limit=k, output_fields=["id"]
             )
-        return [Hit(hit["id"], round(hit["distance"])) for hit in found]
+        return [Hit(hit["id"], round(hit["distance"])) for hit in results]
 
     def close(self) -> None:
+        """Close the connection."""
         self._client.close()
 
 
 @contextmanager
-def _told(uri: str) -> Iterator[None]:
-    """What Milvus refuses in the block as an error of ours, and not in logs of theirs as well."""
+def translate_milvus_errors(uri: str) -> Iterator[None]:
+    """Raise `SpadeError` for an error of Milvus in the block, and silence pymilvus's log of it."""
     from pymilvus.exceptions import MilvusException
 
-    logs = [logging.getLogger(name) for name in ("pymilvus", "grpc")]
-    levels = [log.level for log in logs]
-    for log in logs:
-        log.setLevel(logging.CRITICAL)
+    loggers = [logging.getLogger(name) for name in ("pymilvus", "grpc")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     except MilvusException as error:
-        raise SpadeError(f"Milvus at {uri!r} refused: {error.message}") from None
+        raise SpadeError(f"Milvus at {uri!r} reported an error: {error.message}") from None
     finally:
-        for log, level in zip(logs, levels, strict=True):
-            log.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
-def _client(uri: str, token: str) -> tuple[Any, Any]:
+def _connect(uri: str, token: str) -> tuple[Any, Any]:
+    """Return a client and pymilvus's ``DataType``; raise `NotFoundError` without pymilvus."""
     try:
         from pymilvus import DataType, MilvusClient
     except ModuleNotFoundError:
@@ -176,5 +188,5 @@ def _client(uri: str, token: str) -> tuple[Any, Any]:
         raise NotFoundError(message) from None
     try:
         return MilvusClient(uri, token=token), DataType
-    except Exception as error:  # pymilvus's own errors
-        raise SpadeError(f"no Milvus at {uri!r}: {error}") from None
+    except Exception as error:  # pymilvus raises several types
+        raise SpadeError(f"cannot open Milvus at {uri!r}: {error}") from None

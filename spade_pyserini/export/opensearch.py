@@ -1,12 +1,12 @@
-"""OpenSearch and Elasticsearch: a mapping, bulk files, and a query for boolean WordPieces.
+"""Export to OpenSearch or Elasticsearch: a mapping, bulk files, and an example query.
 
     curl -XPUT  HOST/NAME         -H 'Content-Type: application/json'     --data-binary @NAME.mapping.json
     curl -XPOST HOST/NAME/_bulk   -H 'Content-Type: application/x-ndjson' --data-binary @NAME.bulk-0000.ndjson
     curl -XPOST HOST/NAME/_search -H 'Content-Type: application/json'     --data-binary @NAME.query.json
 
-``rank_features`` (both engines) and ``sparse_vector`` (Elasticsearch's) keep nine bits of a value, so
-impacts of 8 bits come back exactly. Neither takes a full stop in a name, it would be a path there:
-`feature` writes it out.
+The field types ``rank_features`` (both engines) and ``sparse_vector`` (Elasticsearch) store values
+with nine significant bits, so impacts of 8 bits are exact. Both engines treat a full stop in a
+feature name as a path separator; `feature` replaces it.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -19,95 +19,102 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.files import atomic_write, refuse_existing, remove, sibling, write_json
-from spade_pyserini.index.manifest import impact_manifest
+from spade_pyserini.formats.files import (
+    atomic_write,
+    refuse_existing,
+    remove,
+    sibling,
+    write_json,
+)
+from spade_pyserini.index.describe import describe_impact_index
 from spade_pyserini.index.postings import Postings
+from spade_pyserini.index.staging import temporary_folder
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import ImpactVector
 
-KINDS = ("rank_features", "sparse_vector")
+FIELD_TYPES = ("rank_features", "sparse_vector")
 FIELD = "impacts"
 MAPPING, QUERY = "mapping.json", "query.json"
 FULL_STOP = "[full-stop]"
-EXACT = 511  # the largest whole number that both keep exactly
-BULK = 5000  # documents of a bulk file
+LARGEST_EXACT = 511  # the largest integer up to which both field types are exact
+BULK_SIZE = 5000  # documents per bulk file
 
 
 def write_bulk(
-    index: str | Path, output: str | Path, kind: str = KINDS[0], *, overwrite: bool = False
+    index: str | Path, output: str | Path, field: str = FIELD_TYPES[0], *, overwrite: bool = False
 ) -> list[Path]:
-    """Write ``OUTPUT.mapping.json``, ``.query.json`` and ``.bulk-NNNN.ndjson``; returns them all.
+    """Write ``OUTPUT.mapping.json``, ``.query.json`` and ``.bulk-NNNN.ndjson``; return the paths.
 
-    The query is an example: the two terms that weigh most in the first document. The files get
-    their names when all are written, the mapping last: where it is, the rest is.
+    ``field`` is the type of the field, one of `FIELD_TYPES`. The example query has the two terms
+    with the largest impacts of the first document. The files are written under temporary names and
+    then renamed, the mapping last: if the mapping exists, all files do.
     """
-    if kind not in KINDS:
-        raise UsageError(f"the field is {' or '.join(KINDS)}, not {kind}")
-    impact_manifest(Path(index))
+    if field not in FIELD_TYPES:
+        raise UsageError(f"field is {' or '.join(FIELD_TYPES)}, not {field}")
+    describe_impact_index(Path(index))
     base = Path(output)
     old = [sibling(base, name) for name in (MAPPING, QUERY)]
     old += sorted(base.parent.glob(f"{glob.escape(base.name)}.bulk-*.ndjson"))
     for path in old:
         refuse_existing(path, overwrite)
-    unfinished = sibling(base, "building")
-    remove(unfinished)
-    try:
+    with temporary_folder(sibling(base, "building")) as staging:
         with Postings(index) as postings:
-            made = _write(postings, unfinished, kind)
-        for path in old:  # there may be fewer now
+            written = _write(postings, staging, field)
+        for path in old:  # there may be more old bulk files than new ones
             remove(path)
-        for path in reversed(made):
+        for path in reversed(written):
             path.replace(sibling(base, path.name))
-    finally:
-        remove(unfinished)
-    return [sibling(base, path.name) for path in made]
+    return [sibling(base, path.name) for path in written]
 
 
-def _write(postings: Postings, folder: Path, kind: str) -> list[Path]:
-    """All files by the last part of their names, the mapping first."""
-    largest = max(postings.figures(0).impacts, default=0)
-    if largest > EXACT:
-        message = f"an impact is {largest}, {kind} keeps whole numbers to {EXACT}"
-        raise UsageError(f"{message}; encode with 8 bits")
-    found, first = postings.all_vectors(), dict[str, int]()
-    made = [folder / MAPPING, folder / QUERY]
-    while part := list(islice(found, BULK)):
-        first = first or part[0].impacts
-        path = folder / f"bulk-{len(made) - 2:04d}.ndjson"
+def _write(postings: Postings, folder: Path, field: str) -> list[Path]:
+    """Write all files to ``folder``, named by their suffixes; return them, the mapping first."""
+    largest = max(postings.statistics(0).impacts, default=0)
+    if largest > LARGEST_EXACT:
+        message = f"the largest impact is {largest}, but {field} is exact to {LARGEST_EXACT} only"
+        raise UsageError(f"{message}; encode with bits=8")
+    vectors, first = postings.all_vectors(), dict[str, int]()
+    written = [folder / MAPPING, folder / QUERY]
+    while batch := list(islice(vectors, BULK_SIZE)):
+        first = first or batch[0].impacts
+        path = folder / f"bulk-{len(written) - 2:04d}.ndjson"
         with atomic_write(path) as stream:
-            for line in _lines(part):
+            for line in _bulk_lines(batch):
                 stream.write(line.encode() + b"\n")
-        made.append(path)
-    write_json(made[0], {"mappings": {"properties": {FIELD: {"type": kind}}}})
-    write_json(made[1], _body(sorted(first, key=first.__getitem__)[-2:], 10, kind))
-    return made
+        written.append(path)
+    write_json(written[0], {"mappings": {"properties": {FIELD: {"type": field}}}})
+    write_json(written[1], _search_body(sorted(first, key=first.__getitem__)[-2:], 10, field))
+    return written
 
 
-def _lines(vectors: list[ImpactVector]) -> Iterator[str]:
+def _bulk_lines(vectors: list[ImpactVector]) -> Iterator[str]:
+    """Yield two lines for each document: the action and the source."""
     for docid, impacts in vectors:
-        named = {feature(term): impact for term, impact in impacts.items()}
+        features = {feature(term): impact for term, impact in impacts.items()}
         yield json.dumps({"index": {"_id": docid}})
-        yield json.dumps({FIELD: named}, ensure_ascii=False)
+        yield json.dumps({FIELD: features}, ensure_ascii=False)
 
 
-def query(wordpieces: WordPieces, text: str, k: int = 10, kind: str = KINDS[0]) -> dict[str, Any]:
-    """The body of a ``_search``: its score is the inner product with the boolean query."""
-    return _body(wordpieces.query_terms(text), k, kind)
+def query(
+    wordpieces: WordPieces, text: str, k: int = 10, field: str = FIELD_TYPES[0]
+) -> dict[str, Any]:
+    """Return the body of a ``_search`` whose score is the inner product with the boolean query."""
+    return _search_body(wordpieces.query_terms(text), k, field)
 
 
-def _body(terms: list[str], k: int, kind: str) -> dict[str, Any]:
-    wanted: dict[str, Any] = {"match_none": {}}  # an empty query of theirs finds everything
-    if terms and kind == "sparse_vector":
+def _search_body(terms: list[str], k: int, field: str) -> dict[str, Any]:
+    body: dict[str, Any] = {"match_none": {}}  # an empty bool query would match all documents
+    if terms and field == "sparse_vector":
         vector = {feature(term): 1.0 for term in terms}
-        wanted = {"sparse_vector": {"field": FIELD, "query_vector": vector}}
+        body = {"sparse_vector": {"field": FIELD, "query_vector": vector}}
     elif terms:
         features = [
             {"rank_feature": {"field": f"{FIELD}.{feature(term)}", "linear": {}}} for term in terms
         ]
-        wanted = {"bool": {"should": features}}
-    return {"size": k, "_source": False, "query": wanted}
+        body = {"bool": {"should": features}}
+    return {"size": k, "_source": False, "query": body}
 
 
 def feature(term: str) -> str:
-    """The name of a term there: "..." is three times "[full-stop]"."""
+    """Return the feature name of a term: each full stop becomes ``[full-stop]``."""
     return term.replace(".", FULL_STOP)

@@ -1,4 +1,7 @@
-"""PISA: the engine that the paper measures its latency in, by way of pyterrier-pisa (an extra)."""
+"""Export to PISA, the engine of the paper's latency measurements, through pyterrier-pisa.
+
+pyterrier-pisa is an optional dependency: ``pip install 'spade_pyserini[pisa]'``.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import NotFoundError, UsageError
-from spade_pyserini.export.vocabulary import known_vectors
+from spade_pyserini.export.vocabulary import vectors_in_vocabulary
 from spade_pyserini.formats.files import lock, remove, sibling
-from spade_pyserini.index.build import check_ours
-from spade_pyserini.index.manifest import impact_manifest, index_tokenizer, tokenizer_path
+from spade_pyserini.formats.index_manifest import tokenizer_path
+from spade_pyserini.index.describe import describe_impact_index
 from spade_pyserini.index.postings import Postings
+from spade_pyserini.index.staging import check_replaceable, temporary_folder
+from spade_pyserini.index.tokenizer import index_tokenizer
 from spade_pyserini.lucene import jvm
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, Ranking, Topic
@@ -31,71 +36,69 @@ def write_pisa(
     *,
     overwrite: bool = False,
 ) -> int:
-    """Make a PISA index of an impact index; returns the number of documents.
+    """Convert an impact index to a PISA index; return the number of documents.
 
-    ``tokenizer``: for an index that has none of its own.
+    ``tokenizer`` is necessary only if the index was built without one.
     """
     source, folder = Path(index), Path(output)
     if folder.resolve() == source.resolve():
-        raise UsageError(f"{folder} is the Lucene index itself; choose another --output")
+        raise UsageError(f"{folder} is the Lucene index itself; choose another output")
     if folder.exists():
-        check_ours(folder, PISA_FILE, overwrite)
-    impact_manifest(source)
+        check_replaceable(folder, PISA_FILE, overwrite)
+    describe_impact_index(source)
     pisa, wordpieces = pyterrier_pisa(), index_tokenizer(source, tokenizer)
-    unfinished = sibling(folder, "building")
-    with lock(folder):
-        remove(unfinished)
+    with lock(folder), temporary_folder(sibling(folder, "building")) as staging:
         try:
             with Postings(source) as postings, silence():
-                indexer = pisa.PisaIndex(str(unfinished), stemmer="none").toks_indexer(scale=1.0)
-                found = known_vectors(postings, wordpieces)
-                indexer.index({"docno": one, "toks": x} for one, x in found)
+                indexer = pisa.PisaIndex(str(staging), stemmer="none").toks_indexer(scale=1.0)
+                vectors = vectors_in_vocabulary(postings, wordpieces)
+                indexer.index({"docno": docid, "toks": impacts} for docid, impacts in vectors)
                 documents = len(postings.documents())
-            wordpieces.save(tokenizer_path(unfinished))
-            with silence():  # PISA packs the postings and finds their bounds at the first search
-                PisaSearcher(unfinished).search(" ".join(wordpieces.terms[-1:]))
+            wordpieces.save(tokenizer_path(staging))
+            with silence():  # the first search compresses the postings and computes their bounds
+                PisaSearcher(staging).search(" ".join(wordpieces.terms[-1:]))
             remove(folder)
             wordpieces.save(tokenizer_path(folder))
-            unfinished.replace(folder)
+            staging.replace(folder)
         finally:
-            remove(unfinished)
-            remove(tokenizer_path(unfinished))
+            remove(tokenizer_path(staging))
     return documents
 
 
 class PisaSearcher:
-    """Boolean WordPieces on a PISA index; the score is the exact inner product."""
+    """Searches a PISA index with boolean WordPieces; a score is the exact inner product."""
 
     def __init__(self, index: str | Path, algorithm: str = "maxscore") -> None:
+        """Open ``index``; ``algorithm`` is one of `ALGORITHMS`."""
         self.algorithm = algorithm
         self.wordpieces = WordPieces.load(tokenizer_path(Path(index)))
         self._index = pyterrier_pisa().PisaIndex(str(index), stemmer="none")
         self._engines: dict[tuple[int, int], Any] = {}
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
-        """The ``k`` best documents for ``query``."""
+        """Return the ``k`` best documents for ``query``."""
         return self.batch_search([Topic("query", query)], k)[0].hits
 
     def batch_search(self, topics: list[Topic], k: int = 1000, threads: int = 1) -> list[Ranking]:
-        """Rankings in the order of the topics; ties in PISA's order."""
+        """Return rankings in the order of the topics; PISA decides the order of ties."""
         import pandas
 
         if (k, threads) not in self._engines:
             self._engines[k, threads] = self._index.quantized(
                 num_results=k, threads=threads, query_algorithm=self.algorithm, toks_scale=1.0
             )
-        bags = {topic.qid: self.wordpieces.query_terms(topic.text) for topic in topics}
-        asked = pandas.DataFrame(
+        terms_of_topics = {topic.qid: self.wordpieces.query_terms(topic.text) for topic in topics}
+        queries = pandas.DataFrame(
             [
                 {"qid": qid, "query": "", "query_toks": dict.fromkeys(terms, 1)}
-                for qid, terms in bags.items()
+                for qid, terms in terms_of_topics.items()
                 if terms
             ]
         )
         hits: dict[str, list[Hit]] = {topic.qid: [] for topic in topics}
-        if len(asked):
-            found = self._engines[k, threads](asked)
-            rows = zip(found["qid"], found["docno"], found["score"], strict=True)
+        if len(queries):
+            results = self._engines[k, threads](queries)
+            rows = zip(results["qid"], results["docno"], results["score"], strict=True)
             for qid, docid, score in rows:
                 hits[qid].append(Hit(docid, round(score)))
         return [Ranking(topic.qid, hits[topic.qid]) for topic in topics]
@@ -103,27 +106,31 @@ class PisaSearcher:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """PISA's C++ tells every percent of its progress, past Python's streams."""
+    """Discard what is written to stdout and stderr in the block.
+
+    PISA's C++ code writes its progress directly to the file descriptors, not to Python's streams.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
-    kept = [os.dup(1), os.dup(2)]
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    saved = [os.dup(1), os.dup(2)]
+    null = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
+        os.dup2(null, 1)
+        os.dup2(null, 2)
         yield
     finally:
-        for number, stream in enumerate(kept, start=1):
-            os.dup2(stream, number)
-            os.close(stream)
-        os.close(nowhere)
+        for descriptor, copy in enumerate(saved, start=1):
+            os.dup2(copy, descriptor)
+            os.close(copy)
+        os.close(null)
 
 
 def pyterrier_pisa() -> Any:
-    jvm.start()  # before PyTerrier starts one in its own way
+    """Import pyterrier_pisa; raise `NotFoundError` if it is not installed."""
+    jvm.start()  # PyTerrier would start the JVM with other options
     try:
-        import pyterrier_pisa as found
+        import pyterrier_pisa as module
     except ModuleNotFoundError:
         message = "PISA needs pyterrier-pisa: pip install 'spade_pyserini[pisa]'"
         raise NotFoundError(message) from None
-    return found
+    return module

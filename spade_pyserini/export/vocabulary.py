@@ -1,4 +1,4 @@
-"""Vectors for engines that are asked by a tokenizer: it has to be the one of the index."""
+"""Read vectors for engines whose queries are encoded by a tokenizer, and check their terms."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import ImpactVector
 
 
-def known_vectors(postings: Postings, wordpieces: WordPieces) -> Iterator[ImpactVector]:
-    """Every vector of an index; a term that the tokenizer does not know is an `ArtifactError`."""
+def vectors_in_vocabulary(postings: Postings, wordpieces: WordPieces) -> Iterator[ImpactVector]:
+    """Yield every vector of an index.
+
+    Raises `ArtifactError` at a term that is not in the vocabulary of the tokenizer.
+    """
     for vector in postings.all_vectors():
         if unknown := vector.impacts.keys() - wordpieces.term_ids.keys():
-            message = f"the term {min(unknown)!r} of the document {vector.docid!r} is no WordPiece"
-            raise ArtifactError(f"{message} of this tokenizer; name the one of the index")
+            message = f"the term {min(unknown)!r} of the document {vector.docid!r} is not in the"
+            cure = "give tokenizer=PATH of the index's model"
+            raise ArtifactError(f"{message} vocabulary of the tokenizer; {cure}")
         yield vector

@@ -1,7 +1,7 @@
-"""Anserini's IndexCollection, run through ``pyserini.index.lucene`` in a process of its own.
+"""The Anserini builder: IndexCollection, run by ``pyserini.index.lucene`` in a child process.
 
-It exits with 0 on nearly every failure, so its result is never trusted:
-`spade_pyserini.index.build` counts what Lucene really has, and keeps the log when it differs.
+IndexCollection exits with 0 even if it failed, so callers must not trust the exit code: they count
+what Lucene has, see `spade_pyserini.index.counts`.
 """
 
 from __future__ import annotations
@@ -10,49 +10,56 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from tqdm import tqdm
 
 from spade_pyserini.errors import JavaError
-from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.pyserini_module import DIE_WITH_PARENT
+from spade_pyserini.lucene.runtime import environment
 
 PROGRESS = re.compile(r"([\d,]+) documents indexed")
 
 
-def run_index_collection(
-    collection: str,
-    source: Path,
-    index: Path,
-    *options: str,
-    threads: int,
-    total: int,
-    log: Path,
-) -> None:
-    """Index the files below ``source``; all that Anserini says goes to ``log``."""
+class AnseriniInput(NamedTuple):
+    """Input of IndexCollection.
+
+    ``collection`` is a class of Anserini's, ``folder`` contains its files, ``documents`` is the
+    expected number of documents (for the progress bar), and ``flags`` are added to the command.
+    """
+
+    collection: str
+    folder: Path
+    documents: int
+    flags: tuple[str, ...] = ()
+
+
+def run_index_collection(source: AnseriniInput, index: Path, *, threads: int, log: Path) -> None:
+    """Index all files of ``source`` and write the output of Anserini to the file ``log``."""
     command = [
         *(sys.executable, "-m", "spade_pyserini.lucene.pyserini_module", "index.lucene"),
-        *("--collection", collection, "--input", str(source), "--index", str(index)),
-        *("--generator", "DefaultLuceneDocumentGenerator", "--threads", str(threads), *options),
+        *("--collection", source.collection, "--input", str(source.folder)),
+        *("--index", str(index), "--generator", "DefaultLuceneDocumentGenerator"),
+        *("--threads", str(threads), *source.flags),
     ]
     with (
-        log.open("w") as kept,
+        log.open("w") as log_stream,
         subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            env={**jvm.environment(), DIE_WITH_PARENT: "1"},
+            env={**environment(), DIE_WITH_PARENT: "1"},
         ) as process,
-        tqdm(desc="indexing", unit=" documents", total=total, disable=None) as bar,
+        tqdm(desc="indexing", unit=" documents", total=source.documents, disable=None) as bar,
     ):
         assert process.stdout is not None
         try:
             for line in process.stdout:
-                kept.write(line)
-                if found := PROGRESS.search(line):
-                    bar.update(int(found[1].replace(",", "")) - bar.n)
+                log_stream.write(line)
+                if match := PROGRESS.search(line):
+                    bar.update(int(match[1].replace(",", "")) - bar.n)
         except BaseException:
             process.kill()
             raise

@@ -1,8 +1,9 @@
-"""An impact index written by Lucene itself, impacts as term frequencies.
+"""The direct builder: write an impact index with Lucene, impacts as term frequencies.
 
-Anserini repeats a term as often as its impact says, so its cost follows the sum of impacts; here
-it follows the number of terms. The work is done by ``spade.ImpactIndexer`` in threads of this
-process's JVM: each inverts the vectors it reads in memory and hands them to Lucene as a segment.
+Anserini repeats a term as often as its impact, so its cost grows with the sum of impacts; the cost
+of this builder grows with the number of terms. ``spade.ImpactIndexer`` does the work in threads of
+this process's JVM: each thread inverts the vectors that it reads in memory and hands them to Lucene
+as a segment.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import Any
 from tqdm import tqdm
 
 from spade_pyserini.errors import JavaError
-from spade_pyserini.index.manifest import told
 from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene.errors import translate_java_errors
 
-BUFFER_MEGABYTES = 256.0  # that all threads together fill before they write segments
-WRITABLE = "see that there is space, and that nobody else writes there"
-LOOK = 0.05  # seconds between two looks at how far it is
+BUFFER_MEGABYTES = 256.0  # of all threads together, before they write segments
+CHECK_WRITABLE = "check that the disk has space and that no other process writes there"
+POLL_SECONDS = 0.05  # between two updates of the progress bar
 
 
 def write_index(
@@ -31,19 +32,20 @@ def write_index(
     optimize: bool = False,
     create: bool = True,
 ) -> None:
-    """Index all vectors in ``files``; without ``create`` they are added to the index.
+    """Index all vectors in ``files`` and wait until that is done.
 
-    Documents that are added replace those of the same id.
+    ``total`` is the expected number of documents, for the progress bar. With ``create=False`` the
+    documents are added to an existing index, where they replace documents with the same ids.
     """
-    ours = jvm.our_class("ImpactIndexer")
     names = jvm.java_class("java.util.ArrayList")()
     for file in files:
         names.add(str(file))
     segments = 1 if optimize else 0
-    with jvm.deferred_interrupt(), told(index, "write", WRITABLE):
-        indexer = ours.start(names, str(index), create, threads, BUFFER_MEGABYTES, segments)
+    start = jvm.spade_class("ImpactIndexer").start
+    with jvm.deferred_interrupt(), translate_java_errors(index, "write", CHECK_WRITABLE):
+        indexer = start(names, str(index), create, threads, BUFFER_MEGABYTES, segments)
     try:
-        _watch(indexer, total)
+        _wait(indexer, total)
     except BaseException:
         indexer.stop()
         raise
@@ -51,11 +53,12 @@ def write_index(
         raise JavaError(f"Lucene did not index the vectors: {failure}")
 
 
-def _watch(indexer: Any, total: int) -> None:
+def _wait(indexer: Any, total: int) -> None:
+    """Update a progress bar until the indexer is done."""
     with tqdm(desc="indexing", unit=" documents", total=total, disable=None) as bar:
         done = False
         while not done:
-            done = indexer.done()  # before the count: it is final then
+            done = indexer.done()  # read before the count, so that the last count is final
             bar.update(indexer.documents() - bar.n)
             if not done:
-                time.sleep(LOOK)
+                time.sleep(POLL_SECONDS)

@@ -1,14 +1,14 @@
-"""Vectors of another tool's making: they have no manifest, so every line is looked at first.
+"""Check vectors that another tool made.
 
-``pyserini.encode``, SPLADE, uniCOIL and TILDEv2 write Anserini's JsonVectorCollection, as we do.
-Anserini drops what it does not understand without a word; here it is an error, by file and line.
+``pyserini.encode``, SPLADE, uniCOIL and TILDEv2 write Anserini's JsonVectorCollection, as this
+package does, but without a manifest. Anserini silently skips lines that it does not understand;
+`check_foreign` reads every line and reports the first bad one by file and line.
 """
 
 from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import NamedTuple
 
 from tqdm import tqdm
 
@@ -16,66 +16,62 @@ from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.files import is_valid_unicode, sha256
 from spade_pyserini.formats.ids import IdSet
 from spade_pyserini.formats.vectors import read_shard
+from spade_pyserini.index.source import VectorSource
 from spade_pyserini.models.wordpieces import MAX_TERM_LENGTH, WordPieces
+from spade_pyserini.records import ImpactVector
 
-LARGEST = 65_535  # impact: 16 bits
-
-
-class ForeignVectors(NamedTuple):
-    """What was found below a folder. ``digest`` is that of all its files."""
-
-    files: list[Path]
-    documents: int
-    empty: int
-    postings: int
-    impacts: int
-    digest: str
+LARGEST_IMPACT = 65_535  # 16 bits
 
 
-def check_foreign(source: Path, wordpieces: WordPieces | None = None) -> ForeignVectors:
-    """Read all files below ``source``; the first bad line is an `InputError`.
+def check_foreign(folder: Path, wordpieces: WordPieces | None = None) -> VectorSource:
+    """Read all files below ``folder`` and count; raise `InputError` at the first bad line.
 
-    With ``wordpieces``, terms have to be of their vocabulary.
+    With ``wordpieces``, every term must be in their vocabulary.
     """
-    files = sorted(path for path in source.rglob("*") if path.is_file())
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
     if not files:
-        raise NotFoundError(f"{source}: no vectors there")
-    known = frozenset(wordpieces.terms) if wordpieces else None
-    seen, digest = IdSet(), hashlib.sha256()
+        raise NotFoundError(f"{folder}: no vectors there")
+    vocabulary = frozenset(wordpieces.terms) if wordpieces else None
+    docids, digest = IdSet(), hashlib.sha256()
     documents = empty = postings = impacts = 0
     with tqdm(desc="checking vectors", unit=" documents", disable=None) as bar:
         for path in files:
-            digest.update(f"{path.relative_to(source)} {sha256(path)}\n".encode())
+            digest.update(f"{path.relative_to(folder)} {sha256(path)}\n".encode())
             for line, vector in enumerate(read_shard(path), start=1):
-                _check(vector.docid, vector.impacts, known, path, line)
-                if not seen.add(vector.docid):
-                    message = f"the id {vector.docid!r} was used before; Lucene would keep both"
-                    raise InputError(message, path, line)
+                _check_vector(vector, vocabulary, path, line)
+                if not docids.add(vector.docid):
+                    message = f"the id {vector.docid!r} occurs twice; Lucene would index both"
+                    raise InputError(f"{message}, remove one of the lines", path, line)
                 documents += 1
                 empty += not vector.impacts
                 postings += len(vector.impacts)
                 impacts += sum(vector.impacts.values())
                 bar.update()
     if not documents:
-        raise InputError("no vectors there", source)
-    return ForeignVectors(files, documents, empty, postings, impacts, digest.hexdigest())
+        raise InputError("no vectors there", folder)
+    name = folder.resolve().name
+    return VectorSource(
+        folder, files, name, name, documents, empty, postings, impacts, digest.hexdigest()
+    )
 
 
-def _check(
-    docid: str, impacts: dict[str, int], known: frozenset[str] | None, path: Path, line: int
+def _check_vector(
+    vector: ImpactVector, vocabulary: frozenset[str] | None, path: Path, line: int
 ) -> None:
+    docid = vector.docid
     if docid.split() != [docid] or not docid.isprintable():
-        message = f"the id {docid!r} holds white space or control characters"
-        raise InputError(f"{message}, which a run cannot carry", path, line)
-    for term, impact in impacts.items():
-        if impact > LARGEST:
-            message = f"the impact of {term!r} is {impact:,}, the most is {LARGEST:,}"
+        message = f"the id {docid!r} contains white space or control characters"
+        raise InputError(f"{message}, which are not allowed in a run; rename it", path, line)
+    for term, impact in vector.impacts.items():
+        if impact > LARGEST_IMPACT:
+            message = f"the impact of {term!r} is {impact:,}, the maximum is {LARGEST_IMPACT:,}"
             raise InputError(f"{message}; quantize to fewer bits, 8 are usual", path, line)
         if len(term) > MAX_TERM_LENGTH:
-            raise InputError(f"Lucene would split the term {term[:40]!r}...", path, line)
+            message = f"the term {term[:40]!r}... is longer than {MAX_TERM_LENGTH} characters"
+            raise InputError(f"{message}; Lucene would split it", path, line)
         if not is_valid_unicode(term):
-            message = f"the term {term!r} holds half of a surrogate pair (\\ud800 to \\udfff)"
-            raise InputError(f"{message}; repair it", path, line)
-        if known is not None and term not in known:
-            message = f"the term {term!r} is no WordPiece of this tokenizer"
-            raise InputError(f"{message}; name the one that it was made with", path, line)
+            message = f"the term {term!r} contains half of a surrogate pair (\\ud800 to \\udfff)"
+            raise InputError(f"{message}; repair or remove it", path, line)
+        if vocabulary is not None and term not in vocabulary:
+            message = f"the term {term!r} is not in the vocabulary of the tokenizer"
+            raise InputError(f"{message}; give tokenizer=PATH of the vectors' model", path, line)

@@ -1,4 +1,4 @@
-"""What is in an impact index: vectors of documents, taken together again, and figures."""
+"""Read an impact index: vectors of documents, postings of terms, and statistics."""
 
 from __future__ import annotations
 
@@ -7,87 +7,103 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spade_pyserini.errors import ArtifactError
-from spade_pyserini.index.manifest import told
 from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene.errors import translate_java_errors
 from spade_pyserini.records import ImpactVector
 
-CURE = "check it with spade_pyserini.index --verify, or build it again"
-BATCH = 1000  # documents that are taken together from Lucene
+CHECK = "check it with `spade index --verify`, or build it again"
+BATCH = 1000  # documents per call of Java
 
 
-class TermFigures(NamedTuple):
-    """A term, the documents that have it, and the sum of its impacts there."""
+class TermStatistics(NamedTuple):
+    """A term, the number of documents that contain it, and the sum of its impacts there."""
 
     term: str
     documents: int
     impacts: int
 
 
-class IndexFigures(NamedTuple):
-    """``lengths``: the number of terms of each document, ascending.
+class IndexStatistics(NamedTuple):
+    """Counts over an index, without deleted documents.
 
-    ``impacts``: how many postings have each impact. ``frequent``: the most frequent terms.
+    ``terms`` and ``postings`` are totals. ``lengths`` has the number of terms of each document, in
+    ascending order. ``impacts`` maps an impact to the number of postings that have it.
+    ``frequent`` are the terms that most documents contain.
     """
 
     terms: int
     postings: int
     lengths: list[int]
     impacts: dict[int, int]
-    frequent: list[TermFigures]
+    frequent: list[TermStatistics]
+
+    @property
+    def sum_of_impacts(self) -> int:
+        return sum(impact * postings for impact, postings in self.impacts.items())
+
+
+class TermPostings(NamedTuple):
+    """The postings of a term: positions in `Postings.documents`, ascending, and impacts."""
+
+    term: str
+    documents: list[int]
+    impacts: list[int]
 
 
 class Postings:
-    """Opens the index in ``folder``; close it after use."""
+    """A reader of the impact index in ``folder``; use it in a ``with`` statement, or close it."""
 
     def __init__(self, folder: str | Path) -> None:
-        if not Path(folder).is_dir():  # Lucene would make one
-            raise ArtifactError(f"{folder}: no such index; build it with spade_pyserini.index")
-        self._folder, opened = Path(folder), jvm.our_class("ImpactPostings")
-        with told(self._folder, "open"):
-            self._postings = opened(str(folder))
+        self._folder = Path(folder)
+        if not self._folder.is_dir():  # Lucene would create the folder
+            raise ArtifactError(f"{folder}: no such index; build it with `spade index`")
+        open_postings = jvm.spade_class("ImpactPostings")
+        with translate_java_errors(self._folder, "open"):
+            self._postings = open_postings(str(folder))
 
-    def _ask(self, name: str, *values: Any) -> Any:
-        """Call our Java; what it throws, at damaged files for example, names the index."""
-        with told(self._folder, "read", CURE):
+    def _call(self, name: str, *values: Any) -> Any:
+        """Call a method of the Java reader and translate its exceptions."""
+        with translate_java_errors(self._folder, "read", CHECK):
             return getattr(self._postings, name)(*values)
 
     def vectors(self, docids: list[str]) -> list[dict[str, int] | None]:
-        """The impacts of documents, None for one that is not there: one pass over all terms."""
-        asked = jvm.java_class("java.util.ArrayList")()
+        """Return the impacts of each document, None for an id that the index does not have.
+
+        One call reads all terms of the index once.
+        """
+        ids = jvm.java_class("java.util.ArrayList")()
         for docid in docids:
-            asked.add(docid)
-        found = self._ask("vectors", asked)
-        return [None if lines is None else read_impacts(lines) for lines in found]
+            ids.add(docid)
+        vectors = self._call("vectors", ids)
+        return [None if lines is None else parse_impacts(lines) for lines in vectors]
 
     def all_vectors(self, batch: int = BATCH) -> Iterator[ImpactVector]:
-        """Every document's vector, in the order of the index, so many in one pass."""
+        """Yield the vectors of all documents in index order, ``batch`` of them per Java call."""
         docids = self.documents()
         for start in range(0, len(docids), batch):
             part = docids[start : start + batch]
-            found = self._ask("vectors", start, start + len(part))
-            yield from map(ImpactVector, part, map(read_impacts, found))
+            vectors = self._call("vectors", start, start + len(part))
+            yield from map(ImpactVector, part, map(parse_impacts, vectors))
 
     def documents(self) -> list[str]:
-        """The ids of all documents, in the order of the index."""
-        ids: str = self._ask("ids")
+        """Return the ids of all documents, in index order."""
+        ids: str = self._call("ids")
         return ids.split("\n")[:-1]
 
-    def terms(self) -> Iterator[tuple[str, list[int], list[int]]]:
-        """Every term in the order of its bytes: its documents, as places in `documents`, and its
-        impacts there.
-        """
-        for term in self._ask("terms"):
-            pairs = self._ask("postings", term)
-            if pairs:  # not all of its documents were deleted
-                yield term, pairs[::2], pairs[1::2]
+    def terms(self) -> Iterator[TermPostings]:
+        """Yield the postings of every term, in the byte order of the terms."""
+        for term in self._call("terms"):
+            pairs = self._call("postings", term)
+            if pairs:  # empty if all documents of the term were deleted
+                yield TermPostings(term, pairs[::2], pairs[1::2])
 
-    def figures(self, frequent: int = 20) -> IndexFigures:
-        """Count everything: a pass over all postings."""
+    def statistics(self, frequent: int = 20) -> IndexStatistics:
+        """Count all postings; ``frequent`` is the number of most frequent terms to return."""
         terms = postings = 0
         lengths: list[int] = []
         impacts: dict[int, int] = {}
-        most: list[TermFigures] = []
-        for line in self._ask("statistics", frequent).split("\n"):
+        most_frequent: list[TermStatistics] = []
+        for line in self._call("statistics", frequent).split("\n"):
             kind, *values = line.split(" ")
             if kind == "terms":
                 terms = int(values[0])
@@ -98,8 +114,8 @@ class Postings:
             elif kind == "impact":
                 impacts[int(values[0])] = int(values[1])
             else:
-                most.append(TermFigures(values[0], int(values[1]), int(values[2])))
-        return IndexFigures(terms, postings, lengths, impacts, most)
+                most_frequent.append(TermStatistics(values[0], int(values[1]), int(values[2])))
+        return IndexStatistics(terms, postings, lengths, impacts, most_frequent)
 
     def close(self) -> None:
         """Close the index."""
@@ -112,7 +128,7 @@ class Postings:
         self.close()
 
 
-def read_impacts(lines: str) -> dict[str, int]:
-    """What our Java tells of a document: a line for each term, with its impact."""
+def parse_impacts(lines: str) -> dict[str, int]:
+    """Parse a document as Java returns it: lines of a term, a blank and its impact."""
     parts = (line.partition(" ") for line in lines.split("\n")[:-1])
     return {term: int(impact) for term, _, impact in parts}

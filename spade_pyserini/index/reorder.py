@@ -1,8 +1,9 @@
-"""Documents that share terms beside each other: smaller gaps in the postings, better bounds.
+"""Reorder documents so that similar ones are neighbours in the index.
 
-Halves of halves: documents are parted in two by two-means (FAISS) on a random projection of their
-vectors, and each half again, until a few are left. That is recursive bisection with the cosine in
-place of the cost of the gaps; the vectors of the whole corpus are held in memory for it.
+This makes the gaps between document numbers in the postings smaller, and the score bounds of blocks
+tighter. The method is recursive bisection: 2-means (FAISS) on a random projection of the vectors
+splits the documents into two groups, and each group again, until a group is small. All vectors are
+kept in memory.
 """
 
 from __future__ import annotations
@@ -13,70 +14,81 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from spade_pyserini.formats.vectors import write_shard
+from spade_pyserini.formats.vectors import shard_name, write_shard
 from spade_pyserini.records import ImpactVector
 
-WIDTH = 64  # of the projection
-SMALLEST = 32  # documents that are not parted any more
-SHARD = 2000  # documents of a file
-SAMPLE = 20_000  # documents that the two means are found on
+WIDTH = 64  # dimensions of the projection
+SMALLEST_GROUP = 32  # documents; a group of at most this size is not split
+SHARD_SIZE = 2000  # documents per file
+MOST_PER_CENTROID = 20_000  # documents that FAISS samples per centroid
 Matrix = NDArray[np.float32]
+Positions = NDArray[np.int64]
 
 
 def document_order(vectors: list[ImpactVector], seed: int = 0) -> list[int]:
-    """The places of documents in their new order."""
-    places = np.arange(len(vectors))
-    return [int(place) for part in _parted(_projected(vectors, seed), places) for place in part]
+    """Return a permutation of ``range(len(vectors))``: the new order of the documents."""
+    groups = _groups(_project(vectors, seed), np.arange(len(vectors)))
+    return [int(position) for group in groups for position in group]
 
 
-def _projected(vectors: list[ImpactVector], seed: int) -> Matrix:
-    """Directions of vectors in fewer dimensions: [documents, WIDTH]."""
+def _project(vectors: list[ImpactVector], seed: int) -> Matrix:
+    """Project the vectors to ``WIDTH`` dimensions and normalize them: [documents, WIDTH]."""
     from scipy.sparse import csr_matrix
 
-    numbers: dict[str, int] = {}
-    columns = [numbers.setdefault(term, len(numbers)) for one in vectors for term in one.impacts]
-    values = np.array([x for one in vectors for x in one.impacts.values()], dtype=np.float32)
-    ends = np.cumsum([0, *(len(one.impacts) for one in vectors)])
-    sparse = csr_matrix((values, columns, ends), shape=(len(vectors), max(1, len(numbers))))
-    # A term that many documents have says little about which belong together.
+    columns_of_terms: dict[str, int] = {}
+    columns = [
+        columns_of_terms.setdefault(term, len(columns_of_terms))
+        for vector in vectors
+        for term in vector.impacts
+    ]
+    values = np.array(
+        [impact for vector in vectors for impact in vector.impacts.values()], dtype=np.float32
+    )
+    row_ends = np.cumsum([0, *(len(vector.impacts) for vector in vectors)])
+    shape = (len(vectors), max(1, len(columns_of_terms)))
+    sparse = csr_matrix((values, columns, row_ends), shape=shape)
+    # Inverse document frequency: a term of many documents says little about their similarity.
     frequency = np.bincount(sparse.indices, minlength=sparse.shape[1])
-    rarity = np.log1p(len(vectors) / np.maximum(frequency, 1)).astype(np.float32)
+    idf = np.log1p(len(vectors) / np.maximum(frequency, 1)).astype(np.float32)
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], (sparse.shape[1], WIDTH))
-    dense: Matrix = np.asarray(sparse @ (signs * rarity[:, None]), dtype=np.float32)
+    dense: Matrix = np.asarray(sparse @ (signs * idf[:, None]), dtype=np.float32)
     dense /= np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-9)
     return dense
 
 
-def _parted(points: Matrix, places: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    if len(places) <= SMALLEST:
-        yield places
+def _groups(points: Matrix, positions: Positions) -> Iterator[Positions]:
+    """Split ``positions`` recursively; yield the groups, similar ones after each other."""
+    if len(positions) <= SMALLEST_GROUP:
+        yield positions
         return
-    second = _nearer_to_the_second(points[places])
-    if not 0.1 < second.mean() < 0.9:  # no two groups: anywhere is as good
-        second = np.arange(len(places)) >= len(places) // 2
-    yield from _parted(points, places[~second])
-    yield from _parted(points, places[second])
+    in_second = _in_second_cluster(points[positions])
+    if not 0.1 < in_second.mean() < 0.9:  # no two clusters: split in the middle instead
+        in_second = np.arange(len(positions)) >= len(positions) // 2
+    yield from _groups(points, positions[~in_second])
+    yield from _groups(points, positions[in_second])
 
 
-def _nearer_to_the_second(points: Matrix) -> NDArray[np.bool_]:
-    """Of two means that are found for these points."""
+def _in_second_cluster(points: Matrix) -> NDArray[np.bool_]:
+    """Run 2-means on ``points``; return which are nearer to the second centroid: [points]."""
     import faiss
 
-    few = {"min_points_per_centroid": 1, "max_points_per_centroid": SAMPLE}
-    means = faiss.Kmeans(points.shape[1], 2, niter=10, nredo=3, seed=1, **few)
+    sampling = {"min_points_per_centroid": 1, "max_points_per_centroid": MOST_PER_CENTROID}
+    means = faiss.Kmeans(points.shape[1], 2, niter=10, nredo=3, seed=1, **sampling)
     means.train(np.ascontiguousarray(points))
     first, second = np.asarray(means.centroids)
-    middle = (second @ second - first @ first) / 2
-    nearer: NDArray[np.bool_] = points @ (second - first) > middle
+    # |x - second| < |x - first|, solved for the inner product with (second - first)
+    threshold = (second @ second - first @ first) / 2
+    nearer: NDArray[np.bool_] = points @ (second - first) > threshold
     return nearer
 
 
 def write_reordered(vectors: list[ImpactVector], folder: Path) -> list[Path]:
-    """Write vectors in their new order; returns the files."""
+    """Write the vectors in their new order to shards in ``folder``; return the files."""
     order = document_order(vectors)
     folder.mkdir(parents=True)
     files = []
-    for number, start in enumerate(range(0, len(order), SHARD)):
-        write_shard(folder, number, [vectors[place] for place in order[start : start + SHARD]])
-        files.append(folder / f"docs{number:04d}.jsonl.gz")
+    for number, start in enumerate(range(0, len(order), SHARD_SIZE)):
+        part = order[start : start + SHARD_SIZE]
+        write_shard(folder, number, [vectors[position] for position in part])
+        files.append(folder / shard_name(number))
     return files

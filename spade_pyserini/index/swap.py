@@ -1,7 +1,8 @@
-"""An index in the place of another one: kill -9 at any moment leaves one of them whole.
+"""Replace an index by another one, so that kill -9 at any moment leaves one of them intact.
 
-The old index stands beside, under another name, until the new one is in its place with its
-manifest. Whoever writes there next calls `restore` first.
+The old index is moved to `previous_path` and removed only after the new index and its manifest have
+their final names. Every function that writes an index calls `restore` first, which completes or
+undoes a replacement that was interrupted.
 """
 
 from __future__ import annotations
@@ -9,33 +10,36 @@ from __future__ import annotations
 from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, InputError
-from spade_pyserini.formats.files import remove, sibling
-from spade_pyserini.index.manifest import BEFORE, IndexManifest
-from spade_pyserini.index.verify import check_lucene_counts
+from spade_pyserini.formats.files import remove
+from spade_pyserini.formats.index_manifest import IndexManifest, previous_path
+from spade_pyserini.index.counts import check_lucene_counts
 
 
-def swap_in(made: Path, folder: Path, manifest: IndexManifest) -> None:
-    """Give the index ``made`` its name and its manifest, and remove the one that had them."""
+def swap_in(new: Path, folder: Path, manifest: IndexManifest) -> None:
+    """Move the index ``new`` to ``folder`` with its manifest, and remove the old index."""
     if folder.exists():
-        folder.replace(sibling(folder, BEFORE))
-    else:  # a manifest alone is finished by the same call; a folder alone would be refused
+        folder.replace(previous_path(folder))
+    else:  # if killed here: a manifest without a folder is rebuilt, the reverse would be refused
         manifest.save(folder)
-    made.replace(folder)
+    new.replace(folder)
     manifest.save(folder)
-    remove(sibling(folder, BEFORE))
+    remove(previous_path(folder))
 
 
 def restore(folder: Path) -> None:
-    """Undo what was killed before it was whole."""
-    before = sibling(folder, BEFORE)
-    if before.exists() and not is_intact(folder):
+    """Clean up after an interrupted `swap_in`.
+
+    Moves the previous index back unless the new one is intact, and removes it otherwise.
+    """
+    previous = previous_path(folder)
+    if previous.exists() and not is_intact(folder):
         remove(folder)
-        before.replace(folder)
-    remove(before)
+        previous.replace(folder)
+    remove(previous)
 
 
 def is_intact(folder: Path) -> bool:
-    """Whether an index has as much as its manifest says."""
+    """Return whether an index has a manifest and the counts that the manifest records."""
     try:
         check_lucene_counts(folder, IndexManifest.load(folder))
     except (ArtifactError, InputError):

@@ -1,8 +1,8 @@
-"""Documents added to an index, replaced in it, or deleted from it, without building it anew.
+"""Add documents to an impact index, replace them, or delete them, without building it again.
 
-The change is made to a copy and put in place when it has been counted, as a new index is: an index
-is always whole. The copy costs nothing: Lucene never changes a file that it has written, so the
-files are linked, where the file system can.
+The change is made to a copy, which replaces the index after its counts were checked, so the index
+is intact at any moment. Lucene never modifies a file that it has written, so the copy consists of
+hard links where the file system supports them.
 """
 
 from __future__ import annotations
@@ -18,158 +18,159 @@ from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, NotFoundError
 from spade_pyserini.formats import vectors
-from spade_pyserini.formats.files import is_valid_unicode, lock, remove, sha256, sibling
-from spade_pyserini.index.direct import WRITABLE, write_index
-from spade_pyserini.index.manifest import (
-    IndexManifest,
-    LuceneCounts,
-    empty_ids,
-    encoder_digest,
-    told,
-)
+from spade_pyserini.formats.files import is_valid_unicode, lock, sibling
+from spade_pyserini.formats.index_manifest import IndexManifest
+from spade_pyserini.index.counts import LuceneCounts, check_lucene_counts
+from spade_pyserini.index.direct import CHECK_WRITABLE, write_index
 from spade_pyserini.index.postings import BATCH, Postings
+from spade_pyserini.index.source import VectorSource, encoded_source
+from spade_pyserini.index.staging import temporary_folder
 from spade_pyserini.index.swap import restore, swap_in
-from spade_pyserini.index.verify import check_lucene_counts
 from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene.errors import translate_java_errors
 
 logger = logging.getLogger(__name__)
 
 
 def add_documents(source: str | Path, index: str | Path, *, threads: int = 1) -> IndexManifest:
-    """Add the vectors in ``source``; they replace documents of the same ids.
+    """Add the vectors in the folder ``source``; they replace documents with the same ids.
 
-    They have to be made as those of the index were: the same model, settings and counts.
+    The vectors must have been encoded like those of the index: with the same model, settings and
+    counts.
     """
-    source, folder = Path(source), Path(index)
-    encoded = vectors.verify(source)
-    change = f"add {sha256(vectors.manifest_path(source))}"
+    folder = Path(index)
+    new = encoded_source(Path(source), vectors.verify(Path(source)))
+    change = f"add {new.digest}"
     with lock(folder):
-        manifest = _impact_manifest(folder)
-        if manifest.updates[-1:] == [change]:
-            return _already(folder, manifest)
-        _check_encoder(folder, manifest, source, encoder_digest(encoded.settings))
-        old, new = _there(folder, (one.docid for one in vectors.read_vectors(source)))
-        empty = sorted({*manifest.empty}.difference(new).union(empty_ids(encoded)))
-        filled = encoded.documents - encoded.empty_documents
+        manifest = _load_for_update(folder)
+        if _is_last_change(folder, manifest, change):
+            return manifest
+        _check_encoder(folder, manifest, new)
+        replaced, added = _count_existing(folder, (vector.docid for vector in new.vectors()))
+        # Lucene does not have empty documents, so one that gets a new vector is among `added`.
+        empty = sorted({*manifest.empty}.difference(added).union(new.empty))
         expected = replace(
             manifest,
-            documents=manifest.documents - old.documents + filled,
+            documents=manifest.documents - replaced.documents + new.indexed_documents,
             empty_documents=manifest.empty_documents - len(manifest.empty) + len(empty),
             empty=empty,
-            postings=manifest.postings - old.postings + encoded.terms,
-            impacts=manifest.impacts - old.impacts + encoded.impacts,
+            postings=manifest.postings - replaced.postings + new.postings,
+            impacts=manifest.impacts - replaced.impacts + new.impacts,
         )
 
         def apply(copy: Path) -> None:
-            files = [source / shard.file for shard in encoded.shards]
-            write_index(files, copy, threads=threads, total=encoded.documents, create=False)
+            write_index(new.files, copy, threads=threads, total=new.documents, create=False)
 
-        return _change(folder, manifest, expected, change, apply)
+        return _apply_change(folder, expected, change, apply)
 
 
 def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
-    """Delete documents by their ids; one that is not there is a `NotFoundError`."""
-    folder, names = Path(index), sorted(set(docids))
-    _refuse(
-        folder, [name for name in names if not is_valid_unicode(name)]
-    )  # Lucene has none of these
-    digest = hashlib.sha256("\n".join(names).encode()).hexdigest()
+    """Delete documents by their ids.
+
+    Raises `NotFoundError`, and deletes nothing, if the index does not have one of them.
+    """
+    folder, ids = Path(index), sorted(set(docids))
+    # Java cannot represent such ids, so no index has them.
+    _refuse_missing(folder, [docid for docid in ids if not is_valid_unicode(docid)])
+    digest = hashlib.sha256("\n".join(ids).encode()).hexdigest()
+    change = f"delete {digest}"
     with lock(folder):
-        manifest = _impact_manifest(folder)
-        if manifest.updates[-1:] == [f"delete {digest}"]:
-            return _already(folder, manifest)
-        old, missing = _there(folder, names)
-        _refuse(folder, missing)
+        manifest = _load_for_update(folder)
+        if _is_last_change(folder, manifest, change):
+            return manifest
+        deleted, missing = _count_existing(folder, ids)
+        _refuse_missing(folder, missing)
         expected = replace(
             manifest,
-            documents=manifest.documents - old.documents,
-            postings=manifest.postings - old.postings,
-            impacts=manifest.impacts - old.impacts,
+            documents=manifest.documents - deleted.documents,
+            postings=manifest.postings - deleted.postings,
+            impacts=manifest.impacts - deleted.impacts,
         )
 
         def apply(copy: Path) -> None:
-            gone = jvm.java_class("java.util.ArrayList")()
-            for name in names:
-                gone.add(name)
-            with jvm.deferred_interrupt(), told(copy, "write", WRITABLE):
-                jvm.our_class("ImpactIndexer").delete(str(copy), gone)
+            java_ids = jvm.java_class("java.util.ArrayList")()
+            for docid in ids:
+                java_ids.add(docid)
+            with jvm.deferred_interrupt(), translate_java_errors(copy, "write", CHECK_WRITABLE):
+                jvm.spade_class("ImpactIndexer").delete(str(copy), java_ids)
 
-        return _change(folder, manifest, expected, f"delete {digest}", apply)
-
-
-def _refuse(folder: Path, missing: list[str]) -> None:
-    if missing:
-        raise NotFoundError(f"{folder} has no document {missing[0]!r}; nothing was deleted")
+        return _apply_change(folder, expected, change, apply)
 
 
-def _there(folder: Path, docids: Iterable[str]) -> tuple[LuceneCounts, list[str]]:
-    """What an index has of some documents, and those that it has not; a few are read at a time."""
-    documents = postings = impacts = 0
-    missing = []
-    asked = iter(docids)
-    with Postings(folder) as opened:
-        while part := list(islice(asked, BATCH)):
-            for docid, found in zip(part, opened.vectors(part), strict=True):
-                if found is None:
-                    missing.append(docid)
-                    continue
-                documents += 1
-                postings += len(found)
-                impacts += sum(found.values())
-    return LuceneCounts(documents, postings, impacts), missing
-
-
-def _check_encoder(folder: Path, manifest: IndexManifest, source: Path, encoder: str) -> None:
-    if manifest.encoder is None:
-        message = f"{folder} does not say how its documents were encoded, as after --foreign"
-        raise ArtifactError(f"{message}; build it again, of all vectors together")
-    if manifest.encoder != encoder:
-        message = f"{source} was encoded in another way than the documents of {folder}"
-        raise ArtifactError(f"{message}; take the same --model, settings and --counts")
-
-
-def _impact_manifest(folder: Path) -> IndexManifest:
-    """Of an index that is whole; a change that was killed in its last moment is undone."""
+def _load_for_update(folder: Path) -> IndexManifest:
+    """Undo an interrupted change, check the index, and return its manifest."""
     restore(folder)
     manifest = IndexManifest.load(folder)
     check_lucene_counts(folder, manifest)
     if manifest.kind != "impact":
-        raise ArtifactError(f"{folder} is a {manifest.kind} index; only impact indexes change")
+        message = f"{folder} is a {manifest.kind} index; only impact indexes can be changed"
+        raise ArtifactError(f"{message}; build it again from the new corpus")
     return manifest
 
 
-def _change(
-    folder: Path,
-    manifest: IndexManifest,
-    expected: IndexManifest,
-    change: str,
-    apply: Callable[[Path], None],
+def _is_last_change(folder: Path, manifest: IndexManifest, change: str) -> bool:
+    if manifest.updates[-1:] != [change]:
+        return False
+    logger.info("%s: this change is already applied", folder)
+    return True
+
+
+def _check_encoder(folder: Path, manifest: IndexManifest, source: VectorSource) -> None:
+    """Raise `ArtifactError` unless the vectors were encoded like those of the index."""
+    if manifest.encoder is None:
+        message = f"{folder} does not record how its documents were encoded"
+        cause = "it was built from vectors of another tool, or by an early version"
+        raise ArtifactError(f"{message}: {cause}; build it again from all vectors together")
+    if manifest.encoder != source.encoder:
+        message = f"{source.folder} was encoded with another model or other settings"
+        cure = "encode with the same model, settings and counts"
+        raise ArtifactError(f"{message} than the documents of {folder}; {cure}")
+
+
+def _refuse_missing(folder: Path, missing: list[str]) -> None:
+    if missing:
+        raise NotFoundError(f"{folder} has no document {missing[0]!r}; nothing was deleted")
+
+
+def _count_existing(folder: Path, docids: Iterable[str]) -> tuple[LuceneCounts, list[str]]:
+    """Count what the index has of these documents; also return the ids that it does not have.
+
+    Reads a batch of documents at a time, so memory does not grow with their number.
+    """
+    documents = postings = impacts = 0
+    missing = []
+    remaining = iter(docids)
+    with Postings(folder) as reader:
+        while batch := list(islice(remaining, BATCH)):
+            for docid, vector in zip(batch, reader.vectors(batch), strict=True):
+                if vector is None:
+                    missing.append(docid)
+                    continue
+                documents += 1
+                postings += len(vector)
+                impacts += sum(vector.values())
+    return LuceneCounts(documents, postings, impacts), missing
+
+
+def _apply_change(
+    folder: Path, expected: IndexManifest, change: str, apply: Callable[[Path], None]
 ) -> IndexManifest:
-    """Change a copy, count, and put it in place."""
-    expected = replace(expected, updates=[*manifest.updates, change], optimized=False)
-    copy = sibling(folder, "building")
-    remove(copy)
-    try:
+    """Copy the index, apply the change to the copy, check its counts, and swap it in."""
+    expected = replace(expected, updates=[*expected.updates, change], optimized=False)
+    with temporary_folder(sibling(folder, "building")) as copy:
         copy.mkdir()
         for path in folder.iterdir():
             if path.name != "write.lock":
-                _link(path, copy / path.name)
+                _link_or_copy(path, copy / path.name)
         apply(copy)
         check_lucene_counts(copy, expected)
         swap_in(copy, folder, expected)
-    finally:
-        remove(copy)
     logger.info("%s: %d documents now", folder, expected.documents)
     return expected
 
 
-def _link(path: Path, copy: Path) -> None:
+def _link_or_copy(path: Path, target: Path) -> None:
     try:
-        os.link(path, copy)
-    except OSError:  # another device, or a file system without links
-        shutil.copy2(path, copy)
-
-
-def _already(folder: Path, manifest: IndexManifest) -> IndexManifest:
-    logger.info("%s: this was the last change already", folder)
-    return manifest
+        os.link(path, target)
+    except OSError:  # another device, or a file system without hard links
+        shutil.copy2(path, target)

@@ -1,7 +1,7 @@
-"""Run any Pyserini module, unchanged, on the Java that this package finds.
+"""Run a Pyserini module, unchanged, on the Java runtime that this package finds.
 
-On a machine with a full JDK 21 this is the same as ``python -m pyserini.MODULE``. A Pyserini module
-that starts another Python process, as ``pyserini.search`` did, starts it without this help.
+On a machine with a full JDK 21 this does the same as ``python -m pyserini.MODULE``. If the module
+starts another Python process, that process looks for Java in Pyserini's own way.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import sys
 from spade_pyserini.errors import UsageError
 from spade_pyserini.lucene import jvm
 
-DIE_WITH_PARENT = "SPADE_PYSERINI_DIE_WITH_PARENT"  # set by a parent process that starts us
+# A parent process sets this variable if its child is to be killed when the parent dies.
+DIE_WITH_PARENT = "SPADE_PYSERINI_DIE_WITH_PARENT"
 PR_SET_PDEATHSIG = 1  # from <linux/prctl.h>
 
 
 def run_pyserini_module(name: str, arguments: list[str]) -> None:
-    """Run ``pyserini.NAME`` with these command-line arguments in this process."""
+    """Run ``pyserini.NAME`` as ``__main__`` in this process, with these arguments."""
     if DIE_WITH_PARENT in os.environ and sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     module = "pyserini." + name.removeprefix("pyserini.")

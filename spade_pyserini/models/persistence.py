@@ -114,13 +114,15 @@ def _load_weights(model: DualEncoder, path: Path) -> None:
     """Load the weights of a model in place and check them."""
     adapters = model.config.adapter_rank > 0
     try:
-        missing, unexpected = load_safetensors(model, path, strict=not adapters)
+        absent, unexpected = load_safetensors(model, path, strict=not adapters)
     except (SafetensorError, RuntimeError, OSError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ArtifactError(f"{path}: these are not the weights of this model ({reason})") from None
-    if unexpected or not all(map(is_frozen, missing)):
-        names = ", ".join(sorted({*unexpected, *missing})[:5])
-        raise ArtifactError(f"{path}: these are not the weights of this model (see {names})")
+    missing = [name for name in absent if not is_frozen(name)]
+    if missing or unexpected:
+        names = ", ".join(sorted([*missing, *unexpected])[:5])
+        message = f"these are not the weights of this model (missing or unexpected: {names})"
+        raise ArtifactError(f"{path}: {message}")
     for name, tensor in model.state_dict().items():
         if not torch.isfinite(tensor).all():
             raise ArtifactError(f"{path}: {name} contains NaN or infinite weights")

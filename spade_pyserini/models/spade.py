@@ -49,14 +49,16 @@ class SpadeModel(DualEncoder):
         persistence.save_model(self, Path(folder), half=half)
 
     @overload
-    def encode(self, texts: str) -> dict[str, int]: ...
+    def encode(self, texts: str, batch_size: int = 32) -> dict[str, int]: ...
 
     @overload
-    def encode(self, texts: list[str]) -> list[dict[str, int]]: ...
+    def encode(self, texts: list[str], batch_size: int = 32) -> list[dict[str, int]]: ...
 
-    def encode(self, texts: str | list[str]) -> dict[str, int] | list[dict[str, int]]:
+    def encode(
+        self, texts: str | list[str], batch_size: int = 32
+    ) -> dict[str, int] | list[dict[str, int]]:
         """Return the impacts of each text by term. See `SpadeEncoder.encode`."""
-        return SpadeEncoder(self).encode(texts)
+        return SpadeEncoder(self).encode(texts, batch_size)
 
     def expand(self, text: str) -> Expansion:
         """Return the terms that expansion added to a text and those whose impact it raised.

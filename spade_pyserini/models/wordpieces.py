@@ -1,7 +1,7 @@
-"""The query side of SpaDE: the BERT WordPiece tokenizer and nothing else.
+"""The BERT WordPiece tokenizer, which is all that SpaDE needs on the query side.
 
-`WordPieces.query_terms` is the one function that turns a query into terms, for training,
-search and exported topics alike: a boolean bag, each WordPiece once.
+Training, search and exported topics all turn queries into terms with `WordPieces.query_terms`:
+each distinct WordPiece of the query once (psi(q) of Eq. 1).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tokenizers import Tokenizer
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.files import atomic_write, safe_file_name
 
-MAX_TERM_LENGTH = 255  # Lucene's analyzers split longer ones
-PRETRAINED = Path(__file__).with_name("pretrained")  # models of this package
+MAX_TERM_LENGTH = 255  # Lucene's analyzers split longer terms
+PRETRAINED = Path(__file__).with_name("pretrained")  # models that ship with the package
 
 
 class WordPieces:
-    """A WordPiece vocabulary: text to terms for queries, text to ids for documents."""
+    """A WordPiece tokenizer: queries to terms, documents to vocabulary ids."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         tokenizer.no_padding()
@@ -34,58 +34,65 @@ class WordPieces:
         self.special_tokens = frozenset(token["content"] for token in special)
         self.special_ids = frozenset(token["id"] for token in special)
         vocabulary = tokenizer.get_vocab()
-        # BERT's vocabulary has a thousand places for later; no text is ever split into them.
+        # BERT's vocabulary has about a thousand reserved entries that no text contains.
         self.unused_ids = frozenset(
-            place for term, place in vocabulary.items() if re.fullmatch(r"\[unused\d+\]", term)
+            term_id for term, term_id in vocabulary.items() if re.fullmatch(r"\[unused\d+\]", term)
         )
         self.mask_id: int = vocabulary.get("[MASK]", -1)
         self.terms = sorted(vocabulary, key=vocabulary.__getitem__)
 
     @classmethod
     def load(cls, path: str | Path) -> WordPieces:
-        """From a ``tokenizer.json``, or a model folder that holds one."""
+        """Load a ``tokenizer.json`` file, or that of a model folder."""
         path = Path(path)
         file = path / "tokenizer.json" if path.is_dir() else path
         if not file.is_file():
-            raise NotFoundError(f"{file}: no such tokenizer; a model folder has a tokenizer.json")
+            raise NotFoundError(f"{file}: no such file; the folder of a model has a tokenizer.json")
         try:
             wordpieces = cls(Tokenizer.from_file(str(file)))
         except Exception as error:  # the library raises bare Exception
-            raise InputError(f"not a tokenizer.json of Hugging Face ({error})", file) from None
+            raise InputError(
+                f"this is not a tokenizer.json of Hugging Face ({error})", file
+            ) from None
         wordpieces.check(file)
         return wordpieces
 
     def check(self, source: str | Path) -> None:
-        """Only a vocabulary whose every term Lucene keeps whole can be searched exactly."""
+        """Raise `InputError` if this is no WordPiece tokenizer or Lucene would split a term of it.
+
+        ``source`` names the tokenizer in the message.
+        """
         kind = self._definition["model"].get("type")
         if kind != "WordPiece":
-            raise InputError(f"a WordPiece tokenizer is needed, this one is {kind}", source)
+            raise InputError(
+                f"the tokenizer is of type {kind}; a WordPiece tokenizer is needed", source
+            )
         for term in self.terms:
             if term.split() != [term] or len(term) > MAX_TERM_LENGTH:
-                raise InputError(f"Lucene would split the term {term!r} of this vocabulary", source)
+                raise InputError(f"Lucene would split the term {term!r} of the vocabulary", source)
 
     def save(self, path: Path) -> None:
-        """Write ``tokenizer.json``."""
+        """Write a ``tokenizer.json`` file."""
         with atomic_write(path) as stream:
             stream.write(self._tokenizer.to_str().encode())
 
     @cached_property
     def fingerprint(self) -> str:
-        """The same for two tokenizers exactly when they give the same terms."""
+        """A digest of the vocabulary and the rules for splitting text, but not of truncation."""
         parts = ("model", "added_tokens", "normalizer", "pre_tokenizer")
         definition = json.dumps({part: self._definition[part] for part in parts}, sort_keys=True)
         return hashlib.sha256(definition.encode()).hexdigest()
 
     def query_terms(self, text: str) -> list[str]:
-        """The distinct WordPieces of a query in their order, without special tokens."""
+        """Return the distinct WordPieces of a query in their order, without special tokens."""
         tokens = self._tokenizer.encode(text, add_special_tokens=False).tokens
         return [term for term in dict.fromkeys(tokens) if term not in self.special_tokens]
 
     def unknown_words(self, text: str) -> list[str]:
-        """The words of a query that the vocabulary cannot spell: no term is left of them."""
-        found = self._tokenizer.encode(text, add_special_tokens=False)
+        """Return the words of a query that the vocabulary cannot represent. They have no terms."""
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
         unknown = self._definition["model"]["unk_token"]
-        pairs = zip(found.tokens, found.offsets, strict=True)
+        pairs = zip(encoding.tokens, encoding.offsets, strict=True)
         return [text[start:end] for token, (start, end) in pairs if token == unknown]
 
     @cached_property
@@ -94,11 +101,11 @@ class WordPieces:
         return {term: term_id for term_id, term in enumerate(self.terms)}
 
     def query_ids(self, text: str) -> list[int]:
-        """`query_terms` as vocabulary ids."""
+        """Return `query_terms` as vocabulary ids."""
         return [self.term_ids[term] for term in self.query_terms(text)]
 
     def document_ids(self, texts: list[str], max_length: int) -> list[list[int]]:
-        """WordPiece ids of documents, with [CLS] and [SEP], cut to ``max_length``."""
+        """Return the vocabulary ids of documents with [CLS] and [SEP], cut to ``max_length``."""
         self._tokenizer.enable_truncation(max_length)
         try:
             return [encoding.ids for encoding in self._tokenizer.encode_batch(texts)]
@@ -107,7 +114,7 @@ class WordPieces:
 
 
 def resolve_tokenizer(name: str | Path) -> Path:
-    """A file or folder as it is; else the folder of a model of ours, or one on the hub."""
+    """Return the file or folder of a tokenizer: ``name`` itself, a shipped model or a download."""
     if Path(name).exists():
         return Path(name)
     if (PRETRAINED / safe_file_name(str(name))).is_dir():
@@ -118,6 +125,6 @@ def resolve_tokenizer(name: str | Path) -> Path:
         return Path(hf_hub_download(str(name), "tokenizer.json"))
     except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
         raise NotFoundError(
-            f"no tokenizer is called {str(name)!r}: not a file, not a folder, and not to be had "
-            f"from the Hugging Face hub ({type(error).__name__})"
+            f"there is no tokenizer {str(name)!r}: it is not a file, not a folder, and not "
+            f"available from the Hugging Face hub ({type(error).__name__})"
         ) from error

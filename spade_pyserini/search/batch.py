@@ -1,52 +1,69 @@
-"""Search all topics of a file in batches."""
+"""Search many topics in batches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from spade_pyserini.errors import UsageError
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import Hit, Ranking, Topic
-from spade_pyserini.search.searcher import MOST_HITS, Bm25Searcher, ImpactSearcher
+from spade_pyserini.search.base import MOST_HITS, LuceneSearcher
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search topics. The names are those of Pyserini's options.
+
+    - ``hits``: hits per topic.
+    - ``threads``: search threads in Java.
+    - ``batch_size``: topics per Java call.
+    - ``remove_query``: drop the document whose id is the topic's, as ArguAna requires.
+    - ``max_passage``: rank documents by their best passage (MaxP); a passage id is the docid, the
+      ``max_passage_delimiter`` and a suffix, as in ``doc#0``.
+    - ``max_passage_hits``: documents per topic with ``max_passage``.
+    """
+
+    hits: int = 1000
+    threads: int = 1
+    batch_size: int = 64
+    remove_query: bool = False
+    max_passage: bool = False
+    max_passage_hits: int = 100
+    max_passage_delimiter: str = "#"
+
+    def __post_init__(self) -> None:
+        if not self.max_passage_delimiter:
+            raise UsageError("max_passage_delimiter is empty; give the text before passage numbers")
 
 
 def search_topics(
-    searcher: ImpactSearcher | Bm25Searcher,
-    topics: list[Topic],
-    *,
-    hits: int = 1000,
-    threads: int = 1,
-    batch_size: int = 64,
-    remove_query: bool = False,
-    max_passage: bool = False,
-    max_passage_hits: int = 100,
-    max_passage_delimiter: str = "#",
+    searcher: LuceneSearcher, topics: list[Topic], options: SearchOptions | None = None
 ) -> Iterator[Ranking]:
-    """Search all topics in batches; yields a ranking a topic, in their order.
-
-    The options are Pyserini's: ``remove_query`` drops the document whose id is the topic's (as
-    ArguAna needs), ``max_passage`` ranks each document by its best passage ``doc#0``.
-    """
-    if not max_passage_delimiter:
-        raise UsageError("the delimiter between document and passage is empty")
-    # One more where the query itself may be among them.
-    asked = min(hits + remove_query, max(hits, MOST_HITS))
-    starts = range(0, len(topics), batch_size)
+    """Search all topics in batches; yield a ranking for each topic, in their order."""
+    options = options or SearchOptions()
+    # One hit more, in case the query itself is among them.
+    k = min(options.hits + options.remove_query, max(options.hits, MOST_HITS))
     with progress_bar(topics, "searching", "topics", len(topics)) as bar:
-        for start in starts:
-            batch = topics[start : start + batch_size]
-            for ranking in searcher.batch_search(batch, asked, threads):
-                found = ranking.hits
-                if remove_query:
-                    found = [hit for hit in found if hit.docid != ranking.qid][:hits]
-                if max_passage:
-                    found = best_passages(found, max_passage_delimiter)[:max_passage_hits]
-                yield Ranking(ranking.qid, found)
+        for start in range(0, len(topics), options.batch_size):
+            batch = topics[start : start + options.batch_size]
+            for ranking in searcher.batch_search(batch, k, options.threads):
+                yield Ranking(ranking.qid, _select(ranking, options))
             bar.update(len(batch))
 
 
+def _select(ranking: Ranking, options: SearchOptions) -> list[Hit]:
+    """Apply ``remove_query`` and ``max_passage`` to the hits of a topic."""
+    hits = ranking.hits
+    if options.remove_query:
+        hits = [hit for hit in hits if hit.docid != ranking.qid][: options.hits]
+    if options.max_passage:
+        hits = best_passages(hits, options.max_passage_delimiter)[: options.max_passage_hits]
+    return hits
+
+
 def best_passages(hits: list[Hit], delimiter: str = "#") -> list[Hit]:
-    """Each document once, at the place and with the score of its best passage (MaxP)."""
+    """Return each document once, with the rank order and score of its best passage (MaxP)."""
     best: dict[str, Hit] = {}
     for hit in hits:
         docid = hit.docid.split(delimiter, 1)[0]

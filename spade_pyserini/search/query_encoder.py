@@ -1,4 +1,4 @@
-"""For those who search with Pyserini's own `LuceneImpactSearcher`.
+"""A query encoder for Pyserini's own `LuceneImpactSearcher`.
 
     from spade_pyserini.search.query_encoder import BooleanQueryEncoder
     from pyserini.search.lucene import LuceneImpactSearcher
@@ -6,7 +6,8 @@
     encoder = BooleanQueryEncoder("spade-mini")
     searcher = LuceneImpactSearcher("index/pydoc.spade", encoder, min_idf=-1)
 
-``min_idf=-1`` keeps terms that are in every document, which Pyserini would leave out.
+With ``min_idf=-1`` Pyserini keeps query terms that occur in every document; by default it drops
+them.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from typing import Any
 from spade_pyserini.lucene import jvm
 from spade_pyserini.models.wordpieces import WordPieces, resolve_tokenizer
 
-jvm.start()  # before pyserini does it in its own way
+jvm.start()  # importing pyserini would start the JVM with other options
 
 from pyserini.encode import QueryEncoder  # noqa: E402
 
 
 class BooleanQueryEncoder(QueryEncoder):  # type: ignore[misc]
-    """Each WordPiece of a query once, with the weight 1.
+    """Encodes a query as its distinct WordPieces, each with weight 1.
 
-    ``tokenizer`` is a ``tokenizer.json``, or a model by its folder or name.
+    ``tokenizer`` is a ``tokenizer.json``, or the folder or name of a model.
     """
 
     def __init__(self, tokenizer: str | Path) -> None:
@@ -33,4 +34,5 @@ class BooleanQueryEncoder(QueryEncoder):  # type: ignore[misc]
         self.wordpieces = WordPieces.load(resolve_tokenizer(tokenizer))
 
     def encode(self, query: str, **_: Any) -> dict[str, int]:
+        """Return the weight of each term of ``query``."""
         return dict.fromkeys(self.wordpieces.query_terms(query), 1)

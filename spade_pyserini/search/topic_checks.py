@@ -11,7 +11,7 @@ from spade_pyserini.records import Topic
 
 if TYPE_CHECKING:
     from spade_pyserini.models.wordpieces import WordPieces
-    from spade_pyserini.search import ImpactSearcher
+    from spade_pyserini.search.impact import ImpactSearcher
 
 CONTINUATION = re.compile(r"\s##\w")  # a WordPiece that continues a word
 SUSPICIOUS_SHARE = 1 / 3  # of MS MARCO's topics, written as WordPieces, 48 % have a continuation

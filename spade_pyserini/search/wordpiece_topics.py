@@ -1,7 +1,7 @@
-"""Topics as boolean WordPieces, so that plain Pyserini needs no tokenizer.
+"""Write topics as boolean WordPieces, so that plain Pyserini can search without a tokenizer.
 
-``python -m pyserini.search.lucene --impact`` without an encoder splits topics at spaces and
-counts: a line of distinct WordPieces is exactly SpaDE's query.
+``python -m pyserini.search.lucene --impact`` without an encoder splits topics at spaces and weights
+each term by its count. A line of distinct WordPieces is therefore exactly SpaDE's boolean query.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ logger = logging.getLogger(__name__)
 def write_wordpiece_topics(
     topics: list[Topic], wordpieces: WordPieces, output: str | Path, overwrite: bool = False
 ) -> None:
-    """Write ``id <tab> term term ...``.
+    """Write a line ``qid <tab> term term ...`` for each topic.
 
-    A topic without any term is reported and written as `UNKNOWN`, which no index has: Anserini
-    cannot read an empty topic.
+    Anserini cannot read an empty topic, so a topic without any term is written as `UNKNOWN`, which
+    no index contains, and a warning is logged.
     """
     path = Path(output)
     refuse_existing(path, overwrite)
-    without = []
+    without_terms = []
     with atomic_write(path) as stream:
         for topic in topics:
             terms = wordpieces.query_terms(topic.text)
             if not terms:
-                without.append(topic.qid)
+                without_terms.append(topic.qid)
             stream.write(f"{topic.qid}\t{' '.join(terms or [UNKNOWN])}\n".encode())
-    if without:
-        logger.warning("%d topics have no WordPiece: %s", len(without), ", ".join(without[:5]))
+    if without_terms:
+        count, examples = len(without_terms), ", ".join(without_terms[:5])
+        logger.warning("%d topics have no WordPiece: %s", count, examples)

@@ -31,13 +31,14 @@ class Processes:
     def __call__(self, job: Job, advance: Advance) -> Iterator[Result]:
         """Process all shards of the job's part; yield them as they are finished."""
         context = multiprocessing.get_context("spawn")
-        messages = context.Queue()
-        workers = self._workers(job, context, messages)
+        # The counter must live as long as the workers: its semaphore goes with it.
+        counter, messages = context.Value("q", 0), context.Queue()
+        workers = self._workers(job, context, counter, messages)
         try:
             for worker in workers:
                 with _sigint_blocked():
                     worker.start()
-            yield from _results(workers, messages, advance)
+            yield from received_results(workers, messages, advance)
         except (SpadeError, KeyboardInterrupt):
             yield from queued_results(messages)
             raise
@@ -47,10 +48,9 @@ class Processes:
                     worker.terminate()
                     worker.join()
 
-    def _workers(self, job: Job, context: Any, messages: Any) -> list[Any]:
+    def _workers(self, job: Job, context: Any, counter: Any, messages: Any) -> list[Any]:
         """The processes, not started yet."""
         shared = replace(job, task=movable(job).on_device("cpu"))
-        counter = context.Value("q", 0)
         threads = max(1, len(os.sched_getaffinity(0)) // self.count)
         return [
             context.Process(
@@ -60,7 +60,7 @@ class Processes:
         ]
 
 
-def _results(workers: list[Any], messages: Any, advance: Advance) -> Iterator[Result]:
+def received_results(workers: list[Any], messages: Any, advance: Advance) -> Iterator[Result]:
     """Yield results until all workers have ended; a dead worker or an error is a `SpadeError`."""
     running, next_check = len(workers), 0.0
     while running:

@@ -8,7 +8,6 @@ import pytest
 
 from spade_pyserini import (
     ImpactSearcher,
-    SpadeConfig,
     SpadeModel,
     build_impact_index,
     encode_corpus,
@@ -26,36 +25,13 @@ from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.explanation import TermWeight
 from tests.analysis.pages import ParsedPage
 from tests.commands import Commands
-from tests.conftest import lively
 
 TEXT = "The old cat sleeps in the house"
 ANSI = re.compile(r"\033\[[\d;]*m")
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
-def test_the_parts_add_up_to_the_impacts(tiny_model_folder: Path, alpha: float) -> None:
-    model = SpadeModel.from_pretrained(tiny_model_folder)
-    model.query_weights.data.fill_(1.5)
-    encoder = SpadeEncoder(model).with_settings(alpha=alpha)
-    terms = encoder.explain(TEXT)
-    assert {term.term: term.impact for term in terms} == encoder.encode([TEXT])[0]
-    assert [term.impact for term in terms] == sorted((t.impact for t in terms), reverse=True)
-    own = set(encoder.wordpieces.query_terms(TEXT))
-    for term in terms:
-        assert abs(term.weighting + term.expansion - term.impact) <= 0.5001
-        assert term.in_document == (term.term in own)
-        assert term.weighting == 0 or term.in_document
-    assert (sum(term.weighting for term in terms) > 0) == (alpha < 1)
-    assert (sum(term.expansion for term in terms) > 0) == (alpha > 0)
 
 
-def test_without_a_scale_the_text_gives_one(tiny_backbone: Path) -> None:
-    model = lively(SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=3, max_length=32)))
-    encoder = SpadeEncoder(model)
-    terms = encoder.explain(TEXT)
-    assert {term.term: term.impact for term in terms} == encoder.encode([TEXT])[0]
-    assert terms[0].impact == 255
-    assert encoder.explain("") == []
 
 
 @pytest.mark.java

@@ -7,6 +7,7 @@ import pytest
 from spade_pyserini.analysis import installation
 from spade_pyserini.errors import JavaError
 from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene.runtime import CURE, Java
 from tests.commands import Commands
 
 pytestmark = pytest.mark.java
@@ -22,8 +23,8 @@ def test_all_checks_pass_here(run: Commands) -> None:
 
 
 def test_a_failed_check_names_its_cure(run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_java() -> jvm.Java:
-        raise JavaError(f"no Java; {jvm.CURE}")
+    def no_java() -> Java:
+        raise JavaError(f"no Java; {CURE}")
 
     monkeypatch.setattr(jvm, "start", no_java)
     monkeypatch.setattr(installation, "LEAST_DISK", 10**18)

@@ -1,22 +1,20 @@
 from __future__ import annotations
 
-import argparse
-import importlib
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 import yaml
 
 from spade_pyserini import open_corpus, read_run
-from spade_pyserini.__main__ import NAMES
 from spade_pyserini.analysis.reproduce import Condition, Expected, command_lines, read_conditions
+from spade_pyserini.cli import registry
 from spade_pyserini.corpora.data_directory import VARIABLE
 from spade_pyserini.errors import InputError
 from tests.commands import Commands, child
 from tests.conftest import ROOT, shared_data
 
-SHIPPED = read_conditions(ROOT / "runs" / "reproduce.yaml", NAMES)
+SHIPPED = read_conditions(ROOT / "runs" / "reproduce.yaml", registry.SUMMARIES)
 MEASURED = [
     one.name
     for one in SHIPPED.values()
@@ -183,7 +181,7 @@ def test_malformed_files(place: Path, content: str | list[object], message: str)
     path = Path("conditions.yaml")
     path.write_text(content if isinstance(content, str) else yaml.safe_dump(content))
     with pytest.raises(InputError, match=rf"^conditions\.yaml.*{message}"):
-        read_conditions(path, NAMES)
+        read_conditions(path, registry.SUMMARIES)
 
 
 @pytest.mark.java
@@ -205,24 +203,13 @@ def test_a_condition_with_lucene(tiny_corpus: Path, tmp_path: Path) -> None:
     assert len(read_run(tmp_path / "runs" / "run.tiny.bm25.topics.txt")) == 2
 
 
-class AcceptedError(Exception):
-    """The command line was parsed."""
-
-
 @pytest.mark.parametrize("condition", SHIPPED.values(), ids=lambda one: one.name)
-def test_a_shipped_condition(condition: Condition, monkeypatch: pytest.MonkeyPatch) -> None:
-    parse = argparse.ArgumentParser.parse_args
-
-    def parse_and_stop(parser: argparse.ArgumentParser, words: list[str]) -> NoReturn:
-        parsed.append(parse(parser, words))
-        raise AcceptedError
-
-    parsed: list[argparse.Namespace] = []
-    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_and_stop)
+def test_a_shipped_condition(condition: Condition) -> None:
+    parsed = []
     for name, *words in command_lines(condition):
-        module = importlib.import_module(name.replace(".", ".cli."))
-        with pytest.raises(AcceptedError):
-            module.main(words)
+        parsed.append(
+            registry.load(name.removeprefix("spade_pyserini.")).parser().parse_args(words)
+        )
         assert not any(word.startswith("/") for word in words)
     searches = {one.topics: Path(one.index).name for one in parsed if getattr(one, "index", None)}
     sweeps = [one.output for one in parsed if "gamma" in one]

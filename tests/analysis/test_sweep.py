@@ -51,7 +51,15 @@ def vectors(folder: Path) -> dict[str, dict[str, int]]:
 
 @pytest.fixture
 def judged(recipe: Recipe) -> tuple[object, ...]:
-    return ("--topics", recipe.queries, "--qrels", recipe.qrels, "--measure", "MRR@10", "nDCG@10")
+    return (
+        "--topics",
+        recipe.data.queries,
+        "--qrels",
+        recipe.data.qrels,
+        "--measure",
+        "MRR@10",
+        "nDCG@10",
+    )
 
 
 @pytest.mark.java
@@ -142,14 +150,14 @@ def test_the_command_runs_what_is_missing(
     components.write_vectors(tmp_path / "v", 0.5, set(), components.scale(0.5, set()))
     build_impact_index(tmp_path / "v", tmp_path / "index")
     with ImpactSearcher(tmp_path / "index") as searcher:
-        rankings = list(search_topics(searcher, read_topics(recipe.queries)))
+        rankings = list(search_topics(searcher, read_topics(recipe.data.queries)))
     measures = parse_measures(["MRR@10", "nDCG@10"])
-    scores = evaluate_run(read_qrels(str(recipe.qrels)), rankings, measures)
+    scores = evaluate_run(read_qrels(str(recipe.data.qrels)), rankings, measures)
     for measure, name in zip(measures, ("MRR@10", "nDCG@10"), strict=True):
         assert float(found[1][name]) == pytest.approx(scores[measure], abs=5e-5)
         assert scores[measure] > 0
     kept = read_run(folder / "run.alpha-0.5.gamma-1.k-3.txt")
-    assert evaluate_run(read_qrels(str(recipe.qrels)), kept, measures) == scores
+    assert evaluate_run(read_qrels(str(recipe.data.qrels)), kept, measures) == scores
 
     # Settings in the table are not measured again.
     path = folder / "sweep.csv"
@@ -203,7 +211,7 @@ def test_k_encodes_again(
     manifest = components.write_vectors(tmp_path / "v", 0.5, set(), scale)
     assert float(found[0]["terms per document"]) == round(manifest.terms_per_document, 2)
 
-    pooled = run("sweep", *arguments, "--k", 2, *of, "--pool", recipe.negatives)
+    pooled = run("sweep", *arguments, "--k", 2, *of, "--pool", recipe.data.negatives)
     assert pooled.code == 1 and "of other documents" in pooled.err
 
     assert run("sweep", *arguments, "--k", 1).code == 2

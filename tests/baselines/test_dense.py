@@ -1,3 +1,5 @@
+"""Dense search: embeddings in shards, and exact search with FAISS."""
+
 from __future__ import annotations
 
 import json
@@ -14,8 +16,9 @@ from sentence_transformers import SentenceTransformer
 
 from spade_pyserini import Topic, open_corpus, read_run
 from spade_pyserini.baselines.dense import dense_search, encode_dense
+from spade_pyserini.baselines.embeddings import DenseFiles
 from spade_pyserini.errors import ArtifactError, InputError, NotFoundError, OutputExistsError
-from spade_pyserini.formats.files import sibling
+from spade_pyserini.formats.files import sibling, write_sealed
 from spade_pyserini.models.minilm import minilm_folder
 from tests.commands import Commands
 from tests.conftest import write_corpus
@@ -24,7 +27,7 @@ TOPICS = [Topic("q1", "an old cat that sleeps"), Topic("q2", "copy a file"), Top
 
 
 def state(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """When each file was written, and what is in it."""
+    """Modification time and contents of each file."""
     return {
         path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in sorted(folder.iterdir())
     }
@@ -32,7 +35,7 @@ def state(folder: Path) -> dict[str, tuple[int, bytes]]:
 
 @pytest.fixture
 def index(tiny_corpus: Path, tmp_path: Path) -> Path:
-    """Thirty documents in three shards."""
+    """Embeddings of thirty documents in three shards."""
     folder = tmp_path / "tiny.minilm.dense"
     assert encode_dense(open_corpus(str(tiny_corpus)), "minilm", folder, shard_size=12) == 30
     return folder
@@ -48,13 +51,14 @@ def test_scores_are_cosines(index: Path, tiny_corpus: Path) -> None:
     for topic, ranking in zip(TOPICS, rankings, strict=True):
         query = model.encode([topic.text])[0]
         cosines = rows @ (query / np.linalg.norm(query))
-        expected = {one.docid: float(at) for one, at in zip(documents, cosines, strict=True)}
-        found = [hit.score for hit in ranking.hits]
-        assert found == sorted(found, reverse=True)
-        assert found == pytest.approx(sorted(expected.values(), reverse=True)[:8], abs=1e-5)
-        assert found == pytest.approx([expected[hit.docid] for hit in ranking.hits], abs=1e-5)
-    everything = dense_search(index, TOPICS[:1], hits=1000)[0].hits
-    assert sorted(hit.docid for hit in everything) == sorted(one.docid for one in documents)
+        docids = [document.docid for document in documents]
+        expected = dict(zip(docids, map(float, cosines), strict=True))
+        scores = [hit.score for hit in ranking.hits]
+        assert scores == sorted(scores, reverse=True)
+        assert scores == pytest.approx(sorted(expected.values(), reverse=True)[:8], abs=1e-5)
+        assert scores == pytest.approx([expected[hit.docid] for hit in ranking.hits], abs=1e-5)
+    all_hits = dense_search(index, TOPICS[:1], hits=1000)[0].hits
+    assert sorted(hit.docid for hit in all_hits) == sorted(docids)
 
 
 def test_shards_are_normalised_rows_with_their_docids(index: Path) -> None:
@@ -68,7 +72,8 @@ def test_shards_are_normalised_rows_with_their_docids(index: Path) -> None:
         docids += json.loads((index / f"{name}.json").read_text())["docids"]
     assert docids == [f"d{number}" for number in range(30)]
     manifest = json.loads(sibling(index, "manifest.json").read_text())
-    assert (manifest["shards"], manifest["documents"]) == (3, 30)
+    assert [shard["documents"] for shard in manifest["shards"]] == [12, 12, 6]
+    assert (manifest["complete"], manifest["documents"]) == (True, 30)
     assert manifest["settings"]["model"] == "minilm"
 
 
@@ -80,7 +85,7 @@ def test_equal_documents_are_ordered_by_docid(tmp_path: Path) -> None:
     assert [hit.docid for hit in ranking.hits] == ["b", "m", "z"]
 
 
-def test_what_is_finished_is_kept(index: Path, tiny_corpus: Path) -> None:
+def test_finished_shards_are_kept(index: Path, tiny_corpus: Path) -> None:
     corpus, before = open_corpus(str(tiny_corpus)), state(index)
     encode_dense(corpus, "minilm", index, shard_size=12)
     assert state(index) == before
@@ -107,25 +112,28 @@ def test_kill_9_then_the_same_call_completes(tmp_path: Path) -> None:
     )
     process = subprocess.Popen([sys.executable, "-c", code])
     deadline = time.monotonic() + 120
-    while not (tmp_path / "x" / "docs0001.json").exists():
+    manifest = tmp_path / "x.manifest.json"
+    while not (manifest.exists() and json.loads(manifest.read_text())["shards"]):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.002)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     before = state(tmp_path / "x")
     assert len(before) < 60
+    recorded = DenseFiles().load(tmp_path / "x").shards
+    assert recorded
     with pytest.raises(ArtifactError, match="not finished; run the same"):
         dense_search(tmp_path / "x", TOPICS)
     assert encode_dense(open_corpus(str(corpus)), "minilm", tmp_path / "x", 2) == 60
     after = state(tmp_path / "x")
-    for number in range(2):
-        for form in ("json", "npy"):
-            assert after[f"docs000{number}.{form}"] == before[f"docs000{number}.{form}"]
+    for shard in recorded:
+        for name in (shard.file, shard.file.replace(".npy", ".json")):
+            assert after[name] == before[name]
     assert len(dense_search(tmp_path / "x", TOPICS)[0].hits) == 60
 
 
 def test_another_corpus_or_model_is_refused(index: Path, tiny_corpus: Path, tmp_path: Path) -> None:
-    before, found = state(index), dense_search(index, TOPICS)
+    before, rankings = state(index), dense_search(index, TOPICS)
     other = open_corpus(str(write_corpus(tmp_path / "other", 5)))
     with pytest.raises(OutputExistsError, match=r"\(corpus tiny, now other\); choose another"):
         encode_dense(other, "minilm", index, shard_size=12)
@@ -142,17 +150,17 @@ def test_another_corpus_or_model_is_refused(index: Path, tiny_corpus: Path, tmp_
     with pytest.raises(ArtifactError, match=r"docs0002.npy was made from other documents"):
         encode_dense(shorter, "minilm", index, shard_size=12)
     assert state(index) == before
-    assert dense_search(index, TOPICS) == found  # a refusal leaves a finished index as it is
+    assert dense_search(index, TOPICS) == rankings  # a refusal does not change a finished index
     assert encode_dense(shorter, "minilm", index, 12, overwrite=True) == 24
     assert len(dense_search(index, TOPICS)[0].hits) == 24
     assert encode_dense(other, "minilm", index, 12, overwrite=True) == 5
     assert list(state(index)) == ["docs0000.json", "docs0000.npy"]
 
 
-def test_a_replacement_that_breaks_off_is_unfinished(
+def test_an_interrupted_replacement_is_unfinished(
     index: Path, tiny_corpus: Path, tmp_path: Path
 ) -> None:
-    """Old shards and new ones are never searched together."""
+    """Old and new shards are never searched together."""
     lines = (tiny_corpus / "corpus.jsonl").read_text().splitlines(keepends=True)
     broken = tmp_path / "broken.jsonl"
     broken.write_text("".join(lines[:20]).replace("d3", "d3-new") + "broken\n")
@@ -162,7 +170,7 @@ def test_a_replacement_that_breaks_off_is_unfinished(
         dense_search(index, TOPICS)
 
 
-def test_a_model_whose_weights_changed_since(tiny_corpus: Path, tmp_path: Path) -> None:
+def test_a_model_with_other_weights_than_the_embeddings(tiny_corpus: Path, tmp_path: Path) -> None:
     model = SentenceTransformer(str(minilm_folder()))
     model.save(str(tmp_path / "mine"))
     encode_dense(open_corpus(str(tiny_corpus)), str(tmp_path / "mine"), tmp_path / "x")
@@ -172,25 +180,25 @@ def test_a_model_whose_weights_changed_since(tiny_corpus: Path, tmp_path: Path) 
         dense_search(tmp_path / "x", TOPICS)
 
 
-def test_what_is_not_ours_or_not_there(tiny_corpus: Path, tmp_path: Path) -> None:
+def test_other_folders_and_missing_models(tiny_corpus: Path, tmp_path: Path) -> None:
     corpus = open_corpus(str(tiny_corpus))
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "docs.npy").write_bytes(b"precious")
-    with pytest.raises(OutputExistsError, match="holds no embeddings"):
+    with pytest.raises(OutputExistsError, match=r"docs\.npy, which this command did not write"):
         encode_dense(corpus, "minilm", tmp_path / "theirs", overwrite=True)
     assert (tmp_path / "theirs" / "docs.npy").read_bytes() == b"precious"
     vectors = tmp_path / "vectors"
     vectors.mkdir()
     (vectors / "docs0000.jsonl.gz").write_bytes(b"precious")
     (tmp_path / "vectors.manifest.json").write_text('{"format": "spade_pyserini.vectors/1"}')
-    with pytest.raises(OutputExistsError, match="holds no embeddings"):
+    with pytest.raises(OutputExistsError, match=r"docs0000.* which this command did not write"):
         encode_dense(corpus, "minilm", vectors, overwrite=True)
     assert "vectors/1" in (tmp_path / "vectors.manifest.json").read_text()
-    with pytest.raises(ArtifactError, match=r"theirs has no theirs.manifest.json beside it"):
+    with pytest.raises(ArtifactError, match=r"has no manifest \(theirs.manifest.json\)"):
         dense_search(tmp_path / "theirs", TOPICS)
-    with pytest.raises(NotFoundError, match="'no-such/model' cannot be loaded: ") as found:
+    with pytest.raises(NotFoundError, match="'no-such/model' cannot be loaded: ") as error:
         encode_dense(corpus, "no-such/model", tmp_path / "x")
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(error.value)
     (tmp_path / "empty.tsv").write_text("")
     with pytest.raises(InputError):
         encode_dense(open_corpus(str(tmp_path / "empty.tsv")), "minilm", tmp_path / "x")
@@ -223,9 +231,40 @@ def test_the_command(
     before = state(Path("index", "tiny.minilm.dense"))
     assert "exists already" in run("dense", *arguments).err
     assert run("dense", *arguments, "--overwrite").code == 0
-    assert state(Path("index", "tiny.minilm.dense")) == before  # the run is replaced, not these
+    assert state(Path("index", "tiny.minilm.dense")) == before  # only the run is replaced
     other = write_corpus(tmp_path / "other", 5)
-    known = ("--topics", "topics.few.tsv", "--index", "index/tiny.minilm.dense")
-    result = run("dense", "--corpus", other, *known)
+    same_index = ("--topics", "topics.few.tsv", "--index", "index/tiny.minilm.dense")
+    result = run("dense", "--corpus", other, *same_index)
     assert result.code == 1
     assert "corpus tiny, now other" in result.err
+
+
+def as_version_1(index: Path, shards: int) -> None:
+    """Replace the manifest by one as older versions wrote it."""
+    path = sibling(index, "manifest.json")
+    settings = json.loads(path.read_text())["settings"]
+    values = {"settings": settings, "shards": shards, "documents": 30}
+    write_sealed(path, {"format": "spade_pyserini.dense/1", **values})
+
+
+def test_embeddings_of_an_older_version(index: Path, tiny_corpus: Path) -> None:
+    corpus, before, rankings = (
+        open_corpus(str(tiny_corpus)),
+        state(index),
+        dense_search(index, TOPICS),
+    )
+    as_version_1(index, 3)
+    assert dense_search(index, TOPICS) == rankings
+    assert encode_dense(corpus, "minilm", index, shard_size=12) == 30
+    assert state(index) == before
+    as_version_1(index, 0)  # unfinished
+    (index / "docs0001.json").unlink()
+    with pytest.raises(ArtifactError, match="not finished"):
+        dense_search(index, TOPICS)
+    assert encode_dense(corpus, "minilm", index, shard_size=12) == 30
+    assert state(index)["docs0000.npy"] == before["docs0000.npy"]
+    assert dense_search(index, TOPICS) == rankings
+    as_version_1(index, 3)
+    (index / "docs0001.json").unlink()
+    with pytest.raises(ArtifactError, match="not finished"):  # no document is silently missing
+        dense_search(index, TOPICS)

@@ -1,3 +1,5 @@
+"""Predicted queries for documents."""
+
 from __future__ import annotations
 
 import json
@@ -9,6 +11,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,7 +19,7 @@ from tokenizers import processors
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, T5Config, T5ForConditionalGeneration
 
 from spade_pyserini import open_corpus
-from spade_pyserini.baselines.expand import expand_corpus
+from spade_pyserini.baselines.expand import QueryFiles, QueryTask, expand_corpus
 from spade_pyserini.baselines.query_generator import QueryGenerator, Sampling
 from spade_pyserini.corpora import expanded
 from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError
@@ -29,7 +32,7 @@ SAMPLING = Sampling(per_doc=3, max_length=32, max_new_tokens=6, batch_size=4, sh
 
 
 def save_t5(backbone: Path, folder: Path, seed: int = 1) -> Path:
-    """A T5 of one layer with random weights; its tokenizer ends a text as T5's does."""
+    """A T5 of one layer with random weights, and a tokenizer that adds an end token."""
     tokenizer = AutoTokenizer.from_pretrained(backbone, eos_token="[SEP]")
     end = ("[SEP]", tokenizer.eos_token_id)
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
@@ -127,38 +130,44 @@ def test_a_document_without_text_is_left_out(
 
 
 @pytest.mark.slow
-def test_kill_9_then_the_same_command_completes(t5: Path, tmp_path: Path, run: Commands) -> None:
+def test_kill_9_then_the_same_command_completes(
+    t5: Path, tmp_path: Path, run: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
     corpus = write_corpus(tmp_path / "corpus", 50)
     sampling = replace(SAMPLING, shard_size=2)
-    arguments = [str(one) for one in ("--corpus", corpus, "--model", t5, *flags(sampling))]
+    arguments = [str(word) for word in ("--corpus", corpus, "--model", t5, *flags(sampling))]
     killed, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
     command = [sys.executable, "-m", "spade_pyserini.expand", *arguments, "--output", str(killed)]
     process = subprocess.Popen(command)
     shards = sibling(killed, "shards")
     deadline = time.monotonic() + 120
-    while len(list(shards.glob("docs*.jsonl"))) < 2:
+    manifest = sibling(shards, "manifest.json")
+    while not (manifest.exists() and json.loads(manifest.read_text())["shards"]):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.002)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    kept = {path: path.stat().st_mtime_ns for path in shards.glob("docs*.jsonl")}
-    assert 2 <= len(kept) < 25 and not killed.exists()
-    first = min(kept)
-    marked = first.read_bytes().replace(
-        b'"predicted_queries": [', b'"predicted_queries": ["kept", '
-    )
-    first.write_bytes(marked)  # a shard that is there is not made again
+    recorded = QueryFiles().load(shards, "manifest.json").shards
+    assert recorded and len(list(shards.iterdir())) < 25 and not killed.exists()
+    computed: list[int] = []
+    real = QueryTask.compute
+
+    def compute(task: QueryTask, prepared: Any, advance: Any) -> Any:
+        computed.append(prepared.number)
+        return real(task, prepared, advance)
+
+    monkeypatch.setattr(QueryTask, "compute", compute)
     assert run("expand", *arguments, "--output", killed).code == 0
+    assert set(computed) == set(range(25)) - {shard.number for shard in recorded}
     assert run("expand", *arguments, "--output", whole).code == 0
-    assert b'"kept"' in killed.read_bytes()
-    assert killed.read_bytes().replace(b'"kept", ', b"") == whole.read_bytes()
-    assert not shards.exists()
+    assert killed.read_bytes() == whole.read_bytes()
+    assert not shards.exists() and not sibling(shards, "manifest.json").exists()
 
 
 def test_other_settings_are_refused(
     t5: Path, tiny_backbone: Path, tiny_corpus: Path, tmp_path: Path, run: Commands
 ) -> None:
-    """Shards as a killed run leaves them: the corpus breaks off after the second."""
+    """The corpus has a bad line after the second shard, so the run stays unfinished."""
     broken = tmp_path / "tiny.jsonl"
     lines = (tiny_corpus / "corpus.jsonl").read_text().splitlines(keepends=True)
     broken.write_text("".join(lines[:20]) + "broken\n")
@@ -172,19 +181,19 @@ def test_other_settings_are_refused(
     assert [name[:8] for name in names] == ["docs0000", "docs0001"]
     result = run("expand", *usual, "--model", t5, *flags(replace(SAMPLING, per_doc=4)))
     assert result.code == 1
-    assert "other settings (per_doc 3, now 4); choose another --output" in result.err
+    assert "other settings (per_doc 3, now 4); choose another output" in result.err
     other = save_t5(tiny_backbone, tmp_path / "other", seed=2)
     assert "; model_fingerprint " in run("expand", *usual, "--model", other, *flags(SAMPLING)).err
     assert sorted(path.name for path in shards.glob("docs*")) == names
-    settings = sibling(shards, "json")
-    whole = settings.read_bytes()
-    settings.write_bytes(whole.replace(b'"per_doc": 3', b'"per_doc": 4'))
+    manifest = sibling(shards, "manifest.json")
+    original = manifest.read_bytes()
+    manifest.write_bytes(original.replace(b'"per_doc": 3', b'"per_doc": 4'))
     assert "edited or damaged" in run("expand", *usual, "--model", t5, *flags(SAMPLING)).err
-    settings.write_bytes(whole)
-    # Documents that changed since get a shard of their own.
-    mended = "".join(lines).replace('"_id": "d9"', '"_id": "d9-new"')
-    broken.write_text(mended)
-    assert run("expand", *usual, "--model", t5, *flags(SAMPLING)).code == 0
+    manifest.write_bytes(original)
+    broken.write_text("".join(lines).replace('"_id": "d9"', '"_id": "d9-new"'))
+    result = run("expand", *usual, "--model", t5, *flags(SAMPLING))
+    assert "docs0001.jsonl was made from other documents" in result.err
+    assert run("expand", *usual, "--model", t5, *flags(SAMPLING), "--overwrite").code == 0
     assert [json.loads(line)["id"] for line in output.read_text().splitlines()][9] == "d9-new"
     before = output.read_bytes()
     assert "exists already" in run("expand", *usual, "--model", t5, *flags(SAMPLING)).err
@@ -193,7 +202,22 @@ def test_other_settings_are_refused(
     assert output.read_bytes() != before
 
 
-def test_what_cannot_be_expanded(
+def test_an_unfinished_run_of_an_older_version_needs_overwrite(
+    t5: Path, tiny_corpus: Path, tmp_path: Path
+) -> None:
+    corpus, output = open_corpus(str(tiny_corpus)), tmp_path / "q.jsonl"
+    shards = sibling(output, "shards")
+    shards.mkdir()
+    (shards / "docs0000.0123456789abcdef.jsonl").write_text("{}")
+    sibling(shards, "json").write_text("{}")
+    with pytest.raises(OutputExistsError, match=r"has no manifest; .* pass overwrite=True"):
+        expand_corpus(corpus, str(t5), output, SAMPLING)
+    assert expand_corpus(corpus, str(t5), output, SAMPLING, overwrite=True) == 30
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["q.jsonl", "q.jsonl.manifest.json"]
+
+
+def test_bad_models_corpora_and_outputs(
     t5: Path, tiny_corpus: Path, tmp_path: Path, run: Commands
 ) -> None:
     corpus = open_corpus(str(tiny_corpus))
@@ -201,9 +225,9 @@ def test_what_cannot_be_expanded(
     for model in ("no-such/model", str(minilm_folder()), str(tmp_path)):
         with pytest.raises(
             NotFoundError, match=r"the seq2seq model .* cannot be loaded: "
-        ) as found:
+        ) as error:
             expand_corpus(corpus, model, output, SAMPLING)
-        assert "\n" not in str(found.value)
+        assert "\n" not in str(error.value)
     pickled = shutil.copytree(t5, tmp_path / "pickled")
     (pickled / "model.safetensors").unlink()
     torch.save({}, pickled / "pytorch_model.bin")  # a pickle, which may run anything
@@ -215,9 +239,10 @@ def test_what_cannot_be_expanded(
     assert not output.exists()
     theirs = sibling(tmp_path / "x.jsonl", "shards")
     theirs.mkdir()
-    with pytest.raises(OutputExistsError, match="not of our making"):
+    (theirs / "precious.txt").write_text("keep")
+    with pytest.raises(OutputExistsError, match=r"precious\.txt, which this command did not write"):
         expand_corpus(corpus, str(t5), tmp_path / "x.jsonl", SAMPLING, overwrite=True)
-    assert theirs.is_dir()
+    assert (theirs / "precious.txt").exists()
     output.write_text("mine\n")
     with pytest.raises(OutputExistsError, match="exists already"):
         expand_corpus(corpus, str(t5), output, SAMPLING)

@@ -1,3 +1,5 @@
+"""Fusion of several runs."""
+
 from __future__ import annotations
 
 import logging
@@ -23,14 +25,14 @@ SECOND = [ranking("1", c=0.75, d=0.5, a=0.25), ranking("2", y=0.5, x=0.1)]
 
 
 def scores(fused: list[Ranking], qid: str) -> dict[str, float]:
-    (hits,) = (one.hits for one in fused if one.qid == qid)
+    (hits,) = (ranking.hits for ranking in fused if ranking.qid == qid)
     return {hit.docid: round(hit.score, 9) for hit in hits}
 
 
 def test_reciprocal_ranks_by_hand() -> None:
     fused = fuse([FIRST, SECOND], k=60)
     both = round(1 / 61 + 1 / 63, 9)
-    assert [one.qid for one in fused] == ["1", "2"]
+    assert [ranking.qid for ranking in fused] == ["1", "2"]
     assert list(scores(fused, "1").items()) == [
         *(("a", both), ("c", both)),
         *(("b", round(1 / 62, 9)), ("d", round(1 / 62, 9))),  # ties by docid
@@ -38,7 +40,7 @@ def test_reciprocal_ranks_by_hand() -> None:
     assert scores(fuse([FIRST, SECOND], k=1), "2") == {"x": round(1 / 2 + 1 / 3, 9), "y": 0.5}
     weighted = fuse([FIRST, SECOND], weights=[1, 0.5])
     assert scores(weighted, "1")["d"] == round(0.5 / 62, 9)
-    assert [len(one.hits) for one in fuse([FIRST, SECOND], hits=2)] == [2, 2]
+    assert [len(ranking.hits) for ranking in fuse([FIRST, SECOND], hits=2)] == [2, 2]
 
 
 def test_interpolation_by_hand() -> None:
@@ -49,7 +51,7 @@ def test_interpolation_by_hand() -> None:
     assert list(scores(equal, "1").items()) == [("a", 1.0), ("c", 1.0), ("b", 0.5), ("d", 0.5)]
 
 
-def test_the_order_of_the_runs_breaks_no_tie() -> None:
+def test_the_order_of_the_runs_does_not_matter() -> None:
     names = ("a", "b", "c")
     turned = [
         [ranking("1", **{names[(at + turn) % 3]: 3.0 - at for at in range(3)})] for turn in range(3)
@@ -62,11 +64,11 @@ def test_the_same_as_pyserini(tmp_path: Path) -> None:
     chance = random.Random(5)
     paths = []
     for name in ("one", "two", "three"):
-        docids = [f"d{place}" for place in range(60)]
+        docids = [f"d{number}" for number in range(60)]
         run = []
         for number in range(1, 9):
-            found = sorted((chance.random() * 9 for _ in range(40)), reverse=True)
-            run.append(Ranking(str(number), list(map(Hit, chance.sample(docids, 40), found))))
+            values = sorted((chance.random() * 9 for _ in range(40)), reverse=True)
+            run.append(Ranking(str(number), list(map(Hit, chance.sample(docids, 40), values))))
         paths.append(tmp_path / f"{name}.txt")
         write_run(run, paths[-1])
     runs = [read_run(path) for path in paths]
@@ -82,18 +84,18 @@ def test_the_same_as_pyserini(tmp_path: Path) -> None:
             assert {hit.docid: pytest.approx(hit.score) for hit in hits} == expected
 
 
-def test_topics_that_only_some_runs_have_are_kept(caplog: pytest.LogCaptureFixture) -> None:
+def test_topics_of_a_single_run_are_kept(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         fused = fuse([FIRST, [*SECOND, ranking("3", z=1.0)]])
-    assert [one.qid for one in fused] == ["1", "2", "3"]
+    assert [ranking.qid for ranking in fused] == ["1", "2", "3"]
     assert scores(fused, "3") == {"z": round(1 / 61, 9)}
-    assert "1 of 3 topics are in some of the runs only" in caplog.text
+    assert "1 of 3 topics are not in all runs" in caplog.text
     caplog.clear()
     fuse([FIRST, SECOND])
     assert not caplog.records
 
 
-def test_what_cannot_be_fused() -> None:
+def test_bad_arguments() -> None:
     with pytest.raises(UsageError, match="two runs or more"):
         fuse([FIRST])
     with pytest.raises(UsageError, match="3 weights for 2 runs"):
@@ -102,7 +104,7 @@ def test_what_cannot_be_fused() -> None:
         fuse([FIRST, SECOND], weights=[1, float("nan")])
     with pytest.raises(UsageError, match="numbers up to"):
         fuse([FIRST, SECOND], weights=[1e308, 1e308])
-    with pytest.raises(UsageError, match="no fusion is called 'borda'"):
+    with pytest.raises(UsageError, match="no fusion method 'borda'"):
         fuse([FIRST, SECOND], "borda")
     with pytest.raises(NoCommonTopicError, match="no topic is in all runs"):
         fuse([FIRST, [ranking("77", a=1.0)]])

@@ -1,3 +1,5 @@
+"""Re-ranking with a cross-encoder."""
+
 from __future__ import annotations
 
 import shutil
@@ -24,7 +26,7 @@ TOPICS = [Topic("q1", "old cat sleeps"), Topic("q2", "the dog eats a fish")]
 
 
 def save_cross_encoder(backbone: Path, folder: Path, labels: int = 1) -> Path:
-    """A BERT with a random head of so many outputs, and the tiny tokenizer taught pairs."""
+    """A BERT with a random head of ``labels`` outputs, and a tokenizer for pairs of texts."""
     tokenizer = AutoTokenizer.from_pretrained(backbone)
     ends = [(token, tokenizer.convert_tokens_to_ids(token)) for token in ("[CLS]", "[SEP]")]
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
@@ -50,7 +52,7 @@ def documents(tiny_corpus: Path) -> dict[str, str]:
 
 @pytest.fixture
 def first_stage(tmp_path: Path) -> Path:
-    """Twenty-five hits for two topics."""
+    """A run of twenty-five hits for each of two topics."""
     hits = [Hit(f"d{number}", 50 - number) for number in range(25)]
     write_run([Ranking("q1", hits), Ranking("q2", hits)], tmp_path / "run.first.txt")
     (tmp_path / "topics.tsv").write_text("".join(f"{qid}\t{text}\n" for qid, text in TOPICS))
@@ -58,7 +60,7 @@ def first_stage(tmp_path: Path) -> Path:
 
 
 def direct_scores(folder: Path, query: str, texts: list[str]) -> list[float]:
-    """Each pair alone through transformers."""
+    """Scores by transformers, one pair at a time."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     with torch.inference_mode():
@@ -103,12 +105,14 @@ def test_the_order_is_the_cross_encoders(
 def test_pairs_of_the_same_score_keep_their_order() -> None:
     run = [Ranking("q1", [Hit("b", 3), Hit("a", 2), Hit("c", 1)]), Ranking("q2", [])]
     texts = {"a": "low", "b": "low", "c": "high"}
-    found = rerank(run, TOPICS, texts, lambda pairs: [float(text == "high") for _, text in pairs])
-    assert [hit.docid for hit in found[100][0].hits] == ["c", "b", "a"]
-    assert found[100][1] == Ranking("q2", [])
+    reranked = rerank(
+        run, TOPICS, texts, lambda pairs: [float(text == "high") for _, text in pairs]
+    )
+    assert [hit.docid for hit in reranked[100][0].hits] == ["c", "b", "a"]
+    assert reranked[100][1] == Ranking("q2", [])
 
 
-def test_what_the_run_names_and_nobody_has(documents: dict[str, str]) -> None:
+def test_ids_that_are_not_in_the_corpus_or_the_topics(documents: dict[str, str]) -> None:
     def score(pairs: list[tuple[str, str]]) -> list[float]:
         return [float("nan")] * len(pairs)
 
@@ -120,13 +124,13 @@ def test_what_the_run_names_and_nobody_has(documents: dict[str, str]) -> None:
     with pytest.raises(NotFoundError, match="1 ids of the run are not in the topics: q9"):
         rerank([Ranking("q9", [])], TOPICS, documents, score)
     with pytest.raises(ArtifactError, match="a score of topic q1 is not finite"):
-        rerank(run, TOPICS, documents, score, [1])  # what is below the depth need not be there
+        rerank(run, TOPICS, documents, score, [1])  # documents below the depth are not needed
 
 
 def test_models_that_cannot_rank(tiny_backbone: Path, cross_encoder: Path, tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match="'no-such/model' cannot be loaded: ") as found:
+    with pytest.raises(NotFoundError, match="'no-such/model' cannot be loaded: ") as error:
         load_cross_encoder("no-such/model")
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(error.value)
     with pytest.raises(UsageError, match="is no cross-encoder but a BertModel"):
         load_cross_encoder(str(minilm_folder()))
     with pytest.raises(UsageError, match="gives 3 values a pair"):
@@ -138,7 +142,7 @@ def test_models_that_cannot_rank(tiny_backbone: Path, cross_encoder: Path, tmp_p
     with pytest.raises(NotFoundError, match=r"damaged' cannot be loaded"):
         load_cross_encoder(str(damaged))
     (damaged / "model.safetensors").unlink()
-    torch.save({}, damaged / "pytorch_model.bin")  # a pickle, which may run anything
+    torch.save({}, damaged / "pytorch_model.bin")  # a pickle, which could run code
     with pytest.raises(NotFoundError, match=r"damaged' cannot be loaded"):
         load_cross_encoder(str(damaged))
 
@@ -172,9 +176,9 @@ def test_the_command_and_its_table(
     assert lines[:2] == list(map(str, outputs))
     assert lines[2].split() == ["run", "MRR@10"]
     values = {line.rsplit(maxsplit=1)[0]: line.split()[-1] for line in lines[4:7]}
-    place = 1 + int(best.removeprefix("d"))
+    rank = 1 + int(best.removeprefix("d"))
     assert list(values) == ["first stage", "rerank-10", "rerank-20"]
-    assert values["first stage"] == f"{1 / place / 2:.4f}"
+    assert values["first stage"] == f"{1 / rank / 2:.4f}"
     assert values["rerank-10"] == "0.5000"
     assert "2 topics with judgements" in lines[7]
     for depth, output in zip((10, 20), outputs, strict=True):

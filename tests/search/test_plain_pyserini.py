@@ -1,4 +1,4 @@
-"""Plain Pyserini on our index gives our ranking, hit by hit."""
+"""Plain Pyserini on an index of this package gives the same ranking, hit by hit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene import runtime
 from tests.commands import Commands, child
 
 pytestmark = pytest.mark.java
@@ -44,7 +44,7 @@ def wordpieces(tiny_index: Path, topics: Path, tmp_path: Path, run: Commands) ->
 
 
 def ranking(path: Path) -> list[list[str]]:
-    """qid, docid, rank of every line, by topic."""
+    """Read qid, docid and rank of every line, sorted by topic."""
     lines = [line.split() for line in path.read_text().splitlines()]
     return sorted(([qid, docid, rank] for qid, _, docid, rank, _, _ in lines), key=lambda x: x[0])
 
@@ -63,13 +63,15 @@ def test_any_pyserini_module_runs_on_our_java(
 
 
 def full_jdk() -> Path:
-    """A JDK that plain Pyserini can start: 21 or later, with the vector module."""
+    """Return a JDK that plain Pyserini can start: 21 or later, with the vector module."""
     homes = [Path(os.environ.get("JAVA_HOME", "/nowhere")), *Path("/usr/lib/jvm").glob("*")]
     for home in homes:
-        found = jvm._read_release(home, "test")
-        if found and jvm._major(found.version) >= 21 and jvm.VECTOR_MODULE in found.modules:
+        java = runtime._read_release(home, "test")
+        if java and runtime._major(java.version) >= 21 and runtime.VECTOR_MODULE in java.modules:
             return home
-    pytest.skip("needs a full JDK 21 or later (with jdk.incubator.vector), and none is here")
+    pytest.skip(
+        "needs a full JDK 21 or later (with jdk.incubator.vector), but this machine has none"
+    )
 
 
 @pytest.mark.slow
@@ -101,9 +103,3 @@ assert [round(hit.score) for hit in theirs] == [hit.score for hit in ours]
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def test_a_module_that_pyserini_does_not_have() -> None:
-    done = child("spade_pyserini.pyserini", "no.such.module")
-    assert done.returncode == 2
-    assert done.stderr == "error: pyserini has no module pyserini.no.such.module\n"

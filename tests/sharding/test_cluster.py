@@ -1,4 +1,4 @@
-"""Encoding on a Ray cluster: two nodes of it on this machine, one killed in mid-run."""
+"""Encoding on a Ray cluster of two nodes on this machine; one is killed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from spade_pyserini.corpora import Corpus
 from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.errors import ArtifactError, NotFoundError, SpadeError
 from spade_pyserini.formats.vectors import VectorManifest, verify
+from spade_pyserini.models import SpadeEncoder
 from tests.commands import Commands
-from tests.conftest import write_corpus
-from tests.encode.test_corpus import shards
-from tests.sharding.test_processes import half_for_one
+from tests.conftest import file_bytes, write_corpus
+from tests.sharding.test_processes import half_for_others
 
 
-def test_without_ray_the_cure_is_named(
+def test_without_ray_the_error_says_how_to_install_it(
     tiny_corpus: Path,
     tiny_model: SpadeModel,
     tmp_path: Path,
@@ -45,7 +45,7 @@ def test_ray_and_processes_exclude_each_other(
 
 @pytest.fixture
 def two_cores() -> Iterator[None]:
-    """A cluster of two workers."""
+    """Ray with two workers."""
     ray: Any = pytest.importorskip("ray", reason="needs pip install 'spade_pyserini[ray]'")
     ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
     yield
@@ -55,10 +55,10 @@ def two_cores() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.usefixtures("two_cores")
-def test_workers_see_what_the_driver_sees(
+def test_workers_and_driver_agree(
     tiny_model: SpadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A relative path; a precision that their devices do not have; a corpus that is not one."""
+    """Relative paths work; workers that disagree and an unsupported precision are errors."""
     path = write_corpus(tmp_path / "c", 40) / "corpus.jsonl"
     monkeypatch.chdir(tmp_path)
     corpus = open_corpus("c")
@@ -66,24 +66,24 @@ def test_workers_see_what_the_driver_sees(
     assert (
         encode_corpus(corpus, tiny_model, "x", EncodeOptions(shard_size=10, ray="local")) == whole
     )
-    other = Corpus("c", "c", partial(half_for_one, path, tmp_path / "seen"))
-    with pytest.raises(ArtifactError, match=r"not all .* it had 20 and 40 documents"):
+    other = Corpus("c", "c", partial(half_for_others, path, tmp_path / "seen"))
+    with pytest.raises(ArtifactError, match=r"different corpora, of 20 and 40 documents"):
         encode_corpus(other, tiny_model, "y", EncodeOptions(shard_size=10, ray="local"))
-    monkeypatch.setattr(tiny_model, "precision", "fp16")
-    with pytest.raises(SpadeError, match="fp16 is for GPUs"):
-        encode_corpus(corpus, tiny_model, "z", EncodeOptions(shard_size=10, ray="local"))
+    half = SpadeEncoder(tiny_model, precision="fp16")  # not checked on the driver's device
+    with pytest.raises(SpadeError, match="fp16"):
+        encode_corpus(corpus, half, "z", EncodeOptions(shard_size=10, ray="local"))
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_node_dies_and_nothing_is_lost(tiny_model: SpadeModel, tmp_path: Path) -> None:
+def test_a_killed_node_loses_no_shard(tiny_model: SpadeModel, tmp_path: Path) -> None:
     ray: Any = pytest.importorskip("ray", reason="needs pip install 'spade_pyserini[ray]'")
     from ray.cluster_utils import Cluster
 
     corpus = open_corpus("c", write_corpus(tmp_path / "c", 2000))
     whole = encode_corpus(corpus, tiny_model, tmp_path / "whole", EncodeOptions(shard_size=5))
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    ray.init(address=cluster.address, log_to_driver=False)  # to the head: it lives on
+    ray.init(address=cluster.address, log_to_driver=False)  # to the head node, which is not killed
     second = cluster.add_node(num_cpus=1)
     killed = []
 
@@ -97,13 +97,13 @@ def test_a_node_dies_and_nothing_is_lost(tiny_model: SpadeModel, tmp_path: Path)
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     try:
-        found = encode_corpus(
+        manifest = encode_corpus(
             corpus, tiny_model, tmp_path / "x", EncodeOptions(shard_size=5, ray="auto")
         )
         killer.join(60)
     finally:
         ray.shutdown()
         cluster.shutdown()
-    assert killed and killed[0] < 400  # it was in mid-run
-    assert found == whole == verify(tmp_path / "x")
-    assert shards(tmp_path / "x") == shards(tmp_path / "whole")
+    assert killed and killed[0] < 400  # before the end
+    assert manifest == whole == verify(tmp_path / "x")
+    assert file_bytes(tmp_path / "x") == file_bytes(tmp_path / "whole")

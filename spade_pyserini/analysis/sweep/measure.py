@@ -12,7 +12,7 @@ from spade_pyserini.analysis.sweep.components import Components
 from spade_pyserini.analysis.sweep.options import Setting
 from spade_pyserini.analysis.sweep.results import Row
 from spade_pyserini.formats.paths import folder_bytes, remove
-from spade_pyserini.index import build_impact_index
+from spade_pyserini.index import IndexOptions, build_impact_index
 from spade_pyserini.records import Ranking, Topic
 from spade_pyserini.search import ImpactSearcher
 
@@ -54,7 +54,7 @@ def _build(components: Components, setting: Setting, work: Path) -> Row:
     removed = components.frequent(setting.gamma)
     scale = components.scale(setting.alpha, removed)
     vectors = components.write_vectors(work / "vectors", setting.alpha, removed, scale)
-    build_impact_index(work / "vectors", work / "index", optimize=True)
+    build_impact_index(work / "vectors", work / "index", IndexOptions(optimize=True))
     return {
         "index MB": round(folder_bytes(work / "index") / 1e6, 3),
         "terms per document": round(vectors.terms_per_document, 2),

@@ -1,11 +1,12 @@
-"""The little Java that is ours: its sources, and the jar that they were compiled to.
+"""This package's Java classes: their sources and the jar compiled from them.
 
-    ImpactIndexer    vectors to a Lucene index, impacts as term frequencies
-    ImpactHits       boolean queries, many in one call, hits in one answer
-    ImpactPostings   what is in an index: vectors and figures
+    ImpactIndexer    writes vectors to a Lucene index, impacts as term frequencies
+    ImpactSegment    an in-memory inverted segment, which ImpactIndexer hands to Lucene
+    ImpactHits       searches boolean queries, a batch per call
+    ImpactPostings   reads an index: document vectors, postings and statistics
 
-Users need no compiler. Whoever changes a source runs ``python -m spade_pyserini.jar.build``, with a
-JDK.
+Users need no compiler. After changing a source, run ``python -m spade_pyserini.lucene.jar.build``
+with a JDK 21 or later.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from pathlib import Path
 
 SOURCES = Path(__file__).with_name("spade")
 JAR = Path(__file__).with_name("spade.jar")
-DIGEST = "sources.sha256"  # inside the jar
+DIGEST = "sources.sha256"  # an entry of the jar
 
 
 def sources_digest() -> str:
-    """Of all sources, by name."""
+    """Return the digest of the names and contents of all sources."""
     digest = hashlib.sha256()
     for path in sorted(SOURCES.glob("*.java")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -28,6 +29,6 @@ def sources_digest() -> str:
 
 
 def is_current() -> bool:
-    """Whether the jar was made from the sources as they are now."""
+    """Return whether the jar was compiled from the present sources."""
     with zipfile.ZipFile(JAR) as jar:
         return jar.read(DIGEST).decode() == sources_digest()

@@ -29,13 +29,14 @@ import org.apache.lucene.store.FSDirectory;
 import org.apache.lucene.util.BytesRef;
 
 /**
- * Boolean queries on an impact index, many in one call, their hits in one answer.
+ * Searches an impact index with boolean queries, a batch of them per call.
  *
- * <p>Hits are those of Anserini's searcher: best score first, ties by id. Ids come from doc values,
- * in the order of the index, instead of from stored fields, in the order of the hits.
+ * <p>The hits are the same as those of Anserini's searcher: best score first, ties by id. It is
+ * faster because it reads ids from doc values in index order, where Anserini reads stored fields in
+ * the order of the hits.
  */
 public final class ImpactHits implements AutoCloseable {
-  private static final int MORE = 256; // hits beyond the last that are looked at for ties
+  private static final int EXTRA = 256; // hits to collect beyond the last one, for ties
 
   private final Directory directory;
   private final DirectoryReader reader;
@@ -49,7 +50,7 @@ public final class ImpactHits implements AutoCloseable {
     searcher.setQueryCache(null);
     try {
       for (LeafReaderContext leaf : reader.leaves()) {
-        ImpactPostings.names(leaf.reader());
+        ImpactPostings.idValues(leaf.reader()); // throws if the index has no ids
       }
     } catch (IOException error) {
       close();
@@ -57,33 +58,35 @@ public final class ImpactHits implements AutoCloseable {
     }
   }
 
-  /** Documents that were not deleted. */
+  /** Returns the number of documents, without deleted ones. */
   public int documents() {
     return reader.numDocs();
   }
 
   /**
-   * A query is its terms with blanks between them. The answer to each is its hits, best first: a
-   * line for each with score, blank, id.
+   * Searches all queries and returns the hits of each, best first.
+   *
+   * @param queries the terms of each query, separated by blanks
+   * @return a string for each query, with a line "score id" for each hit
    */
   public List<String> search(List<String> queries, int hits, int threads) throws Exception {
-    List<String> found = new ArrayList<>(queries.size());
+    List<String> answers = new ArrayList<>(queries.size());
     if (threads == 1 || queries.size() == 1) {
       for (String query : queries) {
-        found.add(search(query, hits));
+        answers.add(search(query, hits));
       }
-      return found;
+      return answers;
     }
     ExecutorService pool = Executors.newFixedThreadPool(threads);
     try {
-      List<Future<String>> waiting = new ArrayList<>();
+      List<Future<String>> futures = new ArrayList<>();
       for (String query : queries) {
-        waiting.add(pool.submit(() -> search(query, hits)));
+        futures.add(pool.submit(() -> search(query, hits)));
       }
-      for (Future<String> one : waiting) {
-        found.add(one.get());
+      for (Future<String> future : futures) {
+        answers.add(future.get());
       }
-      return found;
+      return answers;
     } catch (ExecutionException error) {
       throw error.getCause() instanceof Exception cause ? cause : error;
     } finally {
@@ -91,7 +94,7 @@ public final class ImpactHits implements AutoCloseable {
     }
   }
 
-  /** The hits of one query. */
+  /** Returns the hits of one query: a line "score id" for each. */
   public String search(String terms, int hits) throws IOException {
     BooleanQuery.Builder query = new BooleanQuery.Builder();
     for (String term : terms.split(" ")) {
@@ -100,13 +103,13 @@ public final class ImpactHits implements AutoCloseable {
     ScoreDoc[] best = best(query.build(), hits);
     BytesRef[] ids = ids(best);
     Integer[] order = new Integer[best.length];
-    Arrays.setAll(order, place -> place);
+    Arrays.setAll(order, index -> index);
     Arrays.sort(
         order,
-        (one, two) ->
-            best[one].score == best[two].score
-                ? ids[one].compareTo(ids[two])
-                : Float.compare(best[two].score, best[one].score));
+        (first, second) ->
+            best[first].score == best[second].score
+                ? ids[first].compareTo(ids[second])
+                : Float.compare(best[second].score, best[first].score));
     StringBuilder lines = new StringBuilder(hits * 16);
     for (int rank = 0; rank < Math.min(hits, order.length); rank++) {
       lines.append((long) best[order[rank]].score).append(' ');
@@ -115,27 +118,28 @@ public final class ImpactHits implements AutoCloseable {
     return lines.toString();
   }
 
-  /** The best hits, and all others that have the last one's score: ids decide between them. */
+  /** Returns the best hits and all others with the score of the last: their ids decide. */
   private ScoreDoc[] best(Query query, int hits) throws IOException {
     int most = Math.max(1, reader.maxDoc());
     int last = Math.min(hits, most) - 1;
-    for (int asked = Math.min(most, hits + MORE); ; asked = (int) Math.min(most, 4L * asked)) {
-      TopScoreDocCollector collector = TopScoreDocCollector.create(asked, asked);
+    // Collect more and more until a score below that of the last hit appears.
+    for (int size = Math.min(most, hits + EXTRA); ; size = (int) Math.min(most, 4L * size)) {
+      TopScoreDocCollector collector = TopScoreDocCollector.create(size, size);
       searcher.search(query, collector);
-      ScoreDoc[] found = collector.topDocs().scoreDocs;
-      if (found.length < asked || asked == most || found[asked - 1].score < found[last].score) {
-        int end = found.length;
-        while (end > last + 1 && found[end - 1].score < found[last].score) {
+      ScoreDoc[] top = collector.topDocs().scoreDocs;
+      if (top.length < size || size == most || top[size - 1].score < top[last].score) {
+        int end = top.length;
+        while (end > last + 1 && top[end - 1].score < top[last].score) {
           end--;
         }
-        return Arrays.copyOf(found, end);
+        return Arrays.copyOf(top, end);
       }
     }
   }
 
   /**
-   * What a document has of some terms: a line for each with term, blank, impact; null if there is
-   * no such document.
+   * Returns the impacts of some terms in a document: a line "term impact" for each term that it
+   * has; null if there is no such document.
    */
   public String impacts(String terms, String id) throws IOException {
     for (LeafReaderContext leaf : reader.leaves()) {
@@ -145,9 +149,9 @@ public final class ImpactHits implements AutoCloseable {
       }
       StringBuilder lines = new StringBuilder();
       for (String term : terms.split(" ")) {
-        PostingsEnum found = leaf.reader().postings(new Term("contents", term));
-        if (found != null && found.advance(document) == document) {
-          lines.append(term).append(' ').append(found.freq()).append('\n');
+        PostingsEnum postings = leaf.reader().postings(new Term("contents", term));
+        if (postings != null && postings.advance(document) == document) {
+          lines.append(term).append(' ').append(postings.freq()).append('\n');
         }
       }
       return lines.toString();
@@ -155,21 +159,22 @@ public final class ImpactHits implements AutoCloseable {
     return null;
   }
 
-  /** Those of some terms that no document has. */
+  /** Returns those of the terms that no document has, separated by blanks. */
   public String missing(String terms) throws IOException {
-    StringBuilder found = new StringBuilder();
+    StringBuilder missing = new StringBuilder();
     for (String term : terms.split(" ")) {
       if (reader.docFreq(new Term("contents", term)) == 0) {
-        found.append(term).append(' ');
+        missing.append(term).append(' ');
       }
     }
-    return found.toString();
+    return missing.toString();
   }
 
+  /** Returns the ids of the hits; reads them in the order of the documents. */
   private BytesRef[] ids(ScoreDoc[] hits) throws IOException {
-    long[] order = new long[hits.length]; // document and place, to be sorted by document
-    for (int place = 0; place < order.length; place++) {
-      order[place] = ((long) hits[place].doc << 32) | place;
+    long[] order = new long[hits.length]; // document in the high, index of the hit in the low bits
+    for (int hit = 0; hit < order.length; hit++) {
+      order[hit] = ((long) hits[hit].doc << 32) | hit;
     }
     Arrays.sort(order);
     BytesRef[] ids = new BytesRef[hits.length];
@@ -177,15 +182,15 @@ public final class ImpactHits implements AutoCloseable {
     int end = 0;
     int base = 0;
     BinaryDocValues values = null;
-    for (long one : order) {
-      int document = (int) (one >> 32);
+    for (long entry : order) {
+      int document = (int) (entry >> 32);
       if (document >= end) {
         LeafReaderContext leaf = leaves.get(ReaderUtil.subIndex(document, leaves));
         base = leaf.docBase;
         end = base + leaf.reader().maxDoc();
-        values = ImpactPostings.names(leaf.reader());
+        values = ImpactPostings.idValues(leaf.reader());
       }
-      ids[(int) one] = BytesRef.deepCopyOf(ImpactPostings.name(values, document - base));
+      ids[(int) entry] = BytesRef.deepCopyOf(ImpactPostings.id(values, document - base));
     }
     return ids;
   }

@@ -27,19 +27,19 @@ import org.apache.lucene.index.TieredMergePolicy;
 import org.apache.lucene.store.FSDirectory;
 
 /**
- * Vectors to a Lucene index, each impact as the frequency of its term.
+ * Writes vectors to a Lucene index, each impact as the frequency of its term.
  *
- * <p>What ends up in the index is what Anserini's IndexCollection makes of the same files, which
- * repeats every term as often as its impact says: the fields "id" (stored, and as a doc value) and
- * "contents" (documents and frequencies). A file is read by one thread, which inverts what it reads,
- * and writes a segment whenever its part of the memory is full.
+ * <p>The index has the same contents as an index of Anserini's IndexCollection, which repeats every
+ * term as often as its impact: the fields "id" (stored, and as a doc value) and "contents"
+ * (documents and frequencies). Each file is read by one thread, which inverts the vectors in memory and writes a
+ * segment whenever its share of the memory is full.
  */
 public final class ImpactIndexer {
   private static final int BUFFER = 1 << 16;
 
   private final IndexWriter writer;
   private final boolean replace;
-  private final long limit; // bytes of memory for a segment
+  private final long limit; // bytes of memory for the segment of a thread
   private final ConcurrentLinkedQueue<String> files;
   private final AtomicLong documents = new AtomicLong();
   private volatile Throwable failure;
@@ -53,10 +53,13 @@ public final class ImpactIndexer {
   }
 
   /**
-   * Begin; {@link #documents} and {@link #done} tell how far it is. With one thread, documents stay
-   * in their order.
+   * Starts indexing in the background and returns at once; {@link #documents} and {@link #done}
+   * report the progress. With one thread, documents keep their order.
    *
-   * @param create begin a new index; otherwise documents are added, and replace those of their ids
+   * @param create start a new index; otherwise documents are added to an existing one, where they
+   *     replace documents with the same ids
+   * @param megabytes memory of all threads together
+   * @param segments merge to this number of segments at the end; 0 for no such merge
    */
   public static ImpactIndexer start(
       List<String> files, String index, boolean create, int threads, double megabytes, int segments)
@@ -65,13 +68,13 @@ public final class ImpactIndexer {
     double memory = Math.min(megabytes * 1e6, Runtime.getRuntime().maxMemory() / 4.0);
     long limit = (long) (memory / threads);
     ImpactIndexer indexer = new ImpactIndexer(writer, new ArrayList<>(files), !create, limit);
-    Thread all = new Thread(() -> indexer.run(threads, segments), "impact-indexer");
-    all.setDaemon(true);
-    all.start();
+    Thread main = new Thread(() -> indexer.run(threads, segments), "impact-indexer");
+    main.setDaemon(true);
+    main.start();
     return indexer;
   }
 
-  /** Delete documents by their ids; returns how many there were. */
+  /** Deletes documents by their ids; returns how many the index had. */
   public static int delete(String index, List<String> ids) throws IOException {
     try (IndexWriter writer = writer(index, false, 1)) {
       int before = writer.getDocStats().numDocs;
@@ -83,30 +86,32 @@ public final class ImpactIndexer {
 
   private static IndexWriter writer(String index, boolean create, int threads)
       throws IOException {
-    IndexWriterConfig config = new IndexWriterConfig(new WhitespaceAnalyzer()); // never asked
+    IndexWriterConfig config = new IndexWriterConfig(new WhitespaceAnalyzer()); // not used
     config.setSimilarity(new ImpactSimilarity());
     config.setOpenMode(
         create ? IndexWriterConfig.OpenMode.CREATE : IndexWriterConfig.OpenMode.APPEND);
-    ConcurrentMergeScheduler scheduler = new ConcurrentMergeScheduler(); // writes segments, too
+    ConcurrentMergeScheduler scheduler = new ConcurrentMergeScheduler(); // for addIndexes, too
     scheduler.setMaxMergesAndThreads(threads + 2, threads);
     scheduler.disableAutoIOThrottle();
     config.setMergeScheduler(scheduler);
-    MergePolicy merges = // the first keeps documents in their order
+    MergePolicy merges = // LogByteSizeMergePolicy keeps the order of documents
         threads == 1 ? new LogByteSizeMergePolicy() : new TieredMergePolicy();
     merges.setNoCFSRatio(0);
     config.setMergePolicy(merges);
     return new IndexWriter(FSDirectory.open(Path.of(index)), config);
   }
 
+  /** Returns the number of documents read so far. */
   public long documents() {
     return documents.get();
   }
 
+  /** Returns whether indexing has ended, with or without a failure. */
   public boolean done() {
     return done;
   }
 
-  /** Give up; what was not committed is gone. */
+  /** Stops indexing, discards what was not committed, and waits until that is done. */
   public void stop() throws InterruptedException {
     fail(new IOException("stopped"));
     while (!done) {
@@ -114,16 +119,16 @@ public final class ImpactIndexer {
     }
   }
 
-  /** What went wrong first, or null. */
+  /** Returns the message of the first failure, or null. */
   public String failure() {
-    return failure == null ? null : told(failure);
+    return failure == null ? null : messageOf(failure);
   }
 
   private synchronized void fail(Throwable error) {
     failure = failure == null ? error : failure;
   }
 
-  private static String told(Throwable error) {
+  private static String messageOf(Throwable error) {
     return error.getMessage() == null ? error.toString() : error.getMessage();
   }
 
@@ -168,40 +173,40 @@ public final class ImpactIndexer {
 
   private void work() {
     Vector vector = new Vector();
-    ImpactSegment batch = new ImpactSegment();
+    ImpactSegment segment = new ImpactSegment();
     try {
       for (String file = files.poll(); file != null && failure == null; file = files.poll()) {
-        batch = read(file, vector, batch);
+        segment = read(file, vector, segment);
       }
       if (failure == null) {
-        write(batch);
+        write(segment);
       }
     } catch (Throwable error) {
       fail(error);
     }
   }
 
-  /** Add the documents of a file to a batch; returns it, or the one that was begun since. */
-  private ImpactSegment read(String file, Vector vector, ImpactSegment begun) throws IOException {
-    ImpactSegment batch = begun;
+  /** Adds the documents of a file to a segment; returns it, or a new one if it was written. */
+  private ImpactSegment read(String file, Vector vector, ImpactSegment first) throws IOException {
+    ImpactSegment segment = first;
     try (InputStream bytes = open(file);
         JsonParser json = Vector.JSON.createParser(bytes)) {
-      while (failure == null && next(file, json, vector, batch)) {
+      while (failure == null && next(file, json, vector, segment)) {
         if (vector.size == 0 && replace) {
-          writer.deleteDocuments(new Term("id", vector.name));
+          writer.deleteDocuments(new Term("id", vector.id));
         }
         documents.incrementAndGet();
-        if (batch.bytes() >= limit) {
-          write(batch);
-          batch = new ImpactSegment();
+        if (segment.bytes() >= limit) {
+          write(segment);
+          segment = new ImpactSegment();
         }
       }
     }
-    return batch;
+    return segment;
   }
 
-  /** Add the next document of a file to a batch; false after the last one. */
-  private static boolean next(String file, JsonParser json, Vector vector, ImpactSegment batch)
+  /** Adds the next document of a file to a segment; returns false at the end of the file. */
+  private static boolean next(String file, JsonParser json, Vector vector, ImpactSegment segment)
       throws IOException {
     try {
       if (json.nextToken() == null) {
@@ -209,24 +214,24 @@ public final class ImpactIndexer {
       }
       vector.read(json);
       if (vector.size > 0) {
-        batch.add(vector.name, vector.terms, vector.impacts, vector.size);
+        segment.add(vector.id, vector.terms, vector.impacts, vector.size);
       }
       return true;
     } catch (IOException | RuntimeException error) {
       int line = json.currentLocation().getLineNr();
-      throw new IOException(file + ":" + line + ": " + told(error), error);
+      throw new IOException(file + ":" + line + ": " + messageOf(error), error);
     }
   }
 
-  private void write(ImpactSegment batch) throws IOException {
-    if (batch.maxDoc() == 0) {
+  private void write(ImpactSegment segment) throws IOException {
+    if (segment.maxDoc() == 0) {
       return;
     }
     if (replace) {
-      Stream<Term> ids = batch.ids().stream().map(id -> new Term("id", id));
+      Stream<Term> ids = segment.ids().stream().map(id -> new Term("id", id));
       writer.deleteDocuments(ids.toArray(Term[]::new));
     }
-    writer.addIndexes(SlowCodecReaderWrapper.wrap(batch));
+    writer.addIndexes(SlowCodecReaderWrapper.wrap(segment));
   }
 
   private static InputStream open(String file) throws IOException {
@@ -235,40 +240,40 @@ public final class ImpactIndexer {
       return file.endsWith(".gz") ? new GZIPInputStream(bytes, BUFFER) : bytes;
     } catch (IOException error) {
       bytes.close();
-      throw new IOException(file + ": " + told(error), error);
+      throw new IOException(file + ": " + messageOf(error), error);
     }
   }
 
-  /** One document that is filled again and again. */
+  /** A document; the same object is reused for all documents of a thread. */
   private static final class Vector {
     static final JsonFactory JSON =
         JsonFactory.builder().disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build();
 
-    String name;
+    String id;
     int size;
     String[] terms = new String[256];
     int[] impacts = new int[256];
 
-    /** The object that begins at the current token. */
+    /** Reads the JSON object that starts at the current token. */
     void read(JsonParser json) throws IOException {
-      name = null;
+      id = null;
       size = 0;
-      boolean found = false;
+      boolean hasVector = false;
       expect(json.currentToken() == JsonToken.START_OBJECT, "an object was expected");
       while (json.nextToken() == JsonToken.FIELD_NAME) {
         String key = json.currentName();
         JsonToken value = json.nextToken();
         if (key.equals("id")) {
-          name = json.getText();
+          id = json.getText();
         } else if (key.equals("vector")) {
-          expect(value == JsonToken.START_OBJECT, "`vector` is no object");
-          found = true;
+          expect(value == JsonToken.START_OBJECT, "`vector` is not an object");
+          hasVector = true;
           readImpacts(json);
         } else {
           json.skipChildren();
         }
       }
-      expect(name != null && found, "a document needs `id` and `vector`");
+      expect(id != null && hasVector, "a document needs `id` and `vector`");
     }
 
     private void readImpacts(JsonParser json) throws IOException {
@@ -278,16 +283,16 @@ public final class ImpactIndexer {
           impacts = Arrays.copyOf(impacts, 2 * size);
         }
         terms[size] = json.currentName();
-        expect(json.nextToken() == JsonToken.VALUE_NUMBER_INT, "an impact is no whole number");
+        expect(json.nextToken() == JsonToken.VALUE_NUMBER_INT, "an impact is not an integer");
         impacts[size] = json.getIntValue();
         expect(impacts[size] > 0, "an impact is below 1");
         size++;
       }
     }
 
-    private static void expect(boolean holds, String otherwise) throws IOException {
-      if (!holds) {
-        throw new IOException(otherwise);
+    private static void expect(boolean condition, String message) throws IOException {
+      if (!condition) {
+        throw new IOException(message);
       }
     }
   }

@@ -32,12 +32,12 @@ import org.apache.lucene.store.NoLockFactory;
 import org.apache.lucene.util.Bits;
 import org.apache.lucene.util.BytesRef;
 
-/** What is in an impact index: document vectors, taken together again, and figures. */
+/** Reads an impact index: document vectors, postings of terms, and statistics. */
 public final class ImpactPostings implements AutoCloseable {
   private final Directory directory;
   private final DirectoryReader reader;
-  private final int[] numbers; // of documents, without those that were deleted: -1
-  private final int[] documents; // of numbers
+  private final int[] numbers; // of a Lucene document: its number, -1 if it was deleted
+  private final int[] documents; // of a number: its Lucene document
 
   public ImpactPostings(String index) throws IOException {
     directory = FSDirectory.open(Path.of(index));
@@ -48,9 +48,9 @@ public final class ImpactPostings implements AutoCloseable {
     for (LeafReaderContext leaf : reader.leaves()) {
       Bits live = leaf.reader().getLiveDocs();
       for (int document = 0; document < leaf.reader().maxDoc(); document++) {
-        boolean there = live == null || live.get(document);
-        numbers[leaf.docBase + document] = there ? next : -1;
-        if (there) {
+        boolean alive = live == null || live.get(document);
+        numbers[leaf.docBase + document] = alive ? next : -1;
+        if (alive) {
           documents[next++] = leaf.docBase + document;
         }
       }
@@ -58,14 +58,14 @@ public final class ImpactPostings implements AutoCloseable {
   }
 
   /**
-   * Lucene's own check of all files of an index: null if it is clean, else what is wrong with it.
-   * It only reads, so it needs no lock; it throws where it cannot read.
+   * Runs Lucene's CheckIndex on all files of an index. Returns null if it is clean, otherwise the
+   * first problem. It only reads, so it takes no lock; it throws if it cannot read the files.
    */
   public static String check(String index) throws IOException {
-    ByteArrayOutputStream told = new ByteArrayOutputStream();
+    ByteArrayOutputStream output = new ByteArrayOutputStream();
     try (Directory directory = FSDirectory.open(Path.of(index), NoLockFactory.INSTANCE);
         CheckIndex check = new CheckIndex(directory)) {
-      check.setInfoStream(new PrintStream(told, true, StandardCharsets.UTF_8));
+      check.setInfoStream(new PrintStream(output, true, StandardCharsets.UTF_8));
       if (check.checkIndex().clean) {
         return null;
       }
@@ -75,7 +75,7 @@ public final class ImpactPostings implements AutoCloseable {
         | NoSuchFileException error) {
       return error.toString();
     }
-    List<String> lines = told.toString(StandardCharsets.UTF_8).lines().toList();
+    List<String> lines = output.toString(StandardCharsets.UTF_8).lines().toList();
     for (String sign : List.of("Exception", "ERROR")) {
       for (String line : lines) {
         if (line.contains(sign)) {
@@ -87,71 +87,72 @@ public final class ImpactPostings implements AutoCloseable {
   }
 
   /**
-   * The vectors of some documents, in one pass over all terms. Each is its terms and impacts,
-   * "term impact" with line feeds between them, terms in the order of their bytes; null for a
-   * document that is not there.
+   * Returns the vectors of some documents, in one pass over all terms. A vector is a line "term
+   * impact" for each term, in byte order; it is null if there is no such document.
    */
   public String[] vectors(List<String> ids) throws IOException {
     Map<String, StringBuilder> lines = new HashMap<>();
     for (LeafReaderContext leaf : reader.leaves()) {
-      TreeMap<Integer, StringBuilder> here = new TreeMap<>();
+      TreeMap<Integer, StringBuilder> inSegment = new TreeMap<>();
       for (String id : ids) {
         int document = find(leaf.reader(), id);
         if (document != DocIdSetIterator.NO_MORE_DOCS) {
           lines.put(id, new StringBuilder());
-          here.put(document, lines.get(id));
+          inSegment.put(document, lines.get(id));
         }
       }
-      read(leaf.reader(), here);
+      read(leaf.reader(), inSegment);
     }
     return ids.stream().map(lines::get).map(x -> x == null ? null : x.toString())
         .toArray(String[]::new);
   }
 
-  /** The vectors of the documents from one number to before another; numbers as in {@link #ids}. */
+  /** Returns the vectors of documents {@code from} to {@code to - 1}, numbered as {@link #ids}. */
   public String[] vectors(int from, int to) throws IOException {
     StringBuilder[] lines = new StringBuilder[to - from];
-    Arrays.setAll(lines, place -> new StringBuilder());
+    Arrays.setAll(lines, number -> new StringBuilder());
     for (LeafReaderContext leaf : reader.leaves()) {
-      TreeMap<Integer, StringBuilder> here = new TreeMap<>();
+      TreeMap<Integer, StringBuilder> inSegment = new TreeMap<>();
       for (int number = from; number < to; number++) {
         int document = documents[number] - leaf.docBase;
         if (0 <= document && document < leaf.reader().maxDoc()) {
-          here.put(document, lines[number - from]);
+          inSegment.put(document, lines[number - from]);
         }
       }
-      read(leaf.reader(), here);
+      read(leaf.reader(), inSegment);
     }
     return Arrays.stream(lines).map(StringBuilder::toString).toArray(String[]::new);
   }
 
-  /** The document of an id that was not deleted, or NO_MORE_DOCS. */
+  /** Returns the document with an id, or NO_MORE_DOCS if the segment has none or deleted it. */
   static int find(LeafReader leaf, String id) throws IOException {
-    PostingsEnum named = leaf.postings(new Term("id", id), PostingsEnum.NONE);
+    PostingsEnum postings = leaf.postings(new Term("id", id), PostingsEnum.NONE);
     Bits live = leaf.getLiveDocs();
-    int document = named == null ? DocIdSetIterator.NO_MORE_DOCS : named.nextDoc();
+    int document = postings == null ? DocIdSetIterator.NO_MORE_DOCS : postings.nextDoc();
     while (document != DocIdSetIterator.NO_MORE_DOCS && live != null && !live.get(document)) {
-      document = named.nextDoc();
+      document = postings.nextDoc();
     }
     return document;
   }
 
-  /** The ids of a segment's documents. */
-  static BinaryDocValues names(LeafReader leaf) throws IOException {
-    BinaryDocValues names = leaf.getBinaryDocValues("id");
-    if (names == null) {
-      throw new IOException("its documents have no binary doc value `id`, as Anserini gives them");
+  /** Returns the doc values with the ids of a segment's documents. */
+  static BinaryDocValues idValues(LeafReader leaf) throws IOException {
+    BinaryDocValues values = leaf.getBinaryDocValues("id");
+    if (values == null) {
+      throw new IOException("its documents have no binary doc value `id`, which Anserini writes");
     }
-    return names;
+    return values;
   }
 
-  static BytesRef name(BinaryDocValues names, int document) throws IOException {
-    if (!names.advanceExact(document)) {
+  /** Returns the id of a document. */
+  static BytesRef id(BinaryDocValues values, int document) throws IOException {
+    if (!values.advanceExact(document)) {
       throw new IOException("document number " + document + " of a segment has no `id`");
     }
-    return names.binaryValue();
+    return values.binaryValue();
   }
 
+  /** Appends the terms and impacts of the wanted documents of a segment, in one pass. */
   private static void read(LeafReader leaf, TreeMap<Integer, StringBuilder> wanted)
       throws IOException {
     Terms terms = leaf.terms("contents");
@@ -165,54 +166,54 @@ public final class ImpactPostings implements AutoCloseable {
       postings = all.postings(postings, PostingsEnum.FREQS);
       int next = 0;
       while (next < sorted.length) {
-        int at = postings.advance(sorted[next]);
-        int place = Arrays.binarySearch(sorted, next, sorted.length, at);
-        if (place >= 0) {
-          StringBuilder line = wanted.get(at);
-          line.append(all.term().utf8ToString()).append(' ').append(postings.freq()).append('\n');
+        int document = postings.advance(sorted[next]);
+        int index = Arrays.binarySearch(sorted, next, sorted.length, document);
+        if (index >= 0) {
+          StringBuilder lines = wanted.get(document);
+          lines.append(all.term().utf8ToString()).append(' ').append(postings.freq()).append('\n');
         }
-        next = place < 0 ? -place - 1 : place + 1; // the first that is beyond
+        next = index < 0 ? -index - 1 : index + 1; // the first wanted one after `document`
       }
     }
   }
 
-  /** All terms that a document has, in the order of their bytes. */
+  /** Returns all terms of the index, in byte order. */
   public String[] terms() throws IOException {
-    List<String> found = new ArrayList<>();
+    List<String> terms = new ArrayList<>();
     Terms all = MultiTerms.getTerms(reader, "contents");
     TermsEnum each = all == null ? TermsEnum.EMPTY : all.iterator();
     while (each.next() != null) {
-      found.add(each.term().utf8ToString());
+      terms.add(each.term().utf8ToString());
     }
-    return found.toArray(String[]::new);
+    return terms.toArray(String[]::new);
   }
 
-  /** The postings of a term: document, impact, document, impact... Documents as in {@link #ids}. */
+  /** Returns the postings of a term: number, impact, number, ... Numbers as in {@link #ids}. */
   public int[] postings(String term) throws IOException {
     PostingsEnum each = MultiTerms.getTermPostingsEnum(reader, "contents", new BytesRef(term));
-    int[] found = new int[64];
+    int[] pairs = new int[64];
     int size = 0;
     while (each != null && each.nextDoc() != DocIdSetIterator.NO_MORE_DOCS) {
       if (numbers[each.docID()] < 0) {
         continue;
       }
-      if (size == found.length) {
-        found = Arrays.copyOf(found, 2 * size);
+      if (size == pairs.length) {
+        pairs = Arrays.copyOf(pairs, 2 * size);
       }
-      found[size++] = numbers[each.docID()];
-      found[size++] = each.freq();
+      pairs[size++] = numbers[each.docID()];
+      pairs[size++] = each.freq();
     }
-    return Arrays.copyOf(found, size);
+    return Arrays.copyOf(pairs, size);
   }
 
-  /** The ids of all documents that were not deleted, a line each: the first is number 0. */
+  /** Returns a line with the id of each document, without deleted ones; the first is number 0. */
   public String ids() throws IOException {
     StringBuilder lines = new StringBuilder();
     for (LeafReaderContext leaf : reader.leaves()) {
-      BinaryDocValues names = names(leaf.reader());
+      BinaryDocValues values = idValues(leaf.reader());
       for (int document = 0; document < leaf.reader().maxDoc(); document++) {
         if (numbers[leaf.docBase + document] >= 0) {
-          lines.append(name(names, document).utf8ToString()).append('\n');
+          lines.append(id(values, document).utf8ToString()).append('\n');
         }
       }
     }
@@ -220,9 +221,9 @@ public final class ImpactPostings implements AutoCloseable {
   }
 
   /**
-   * Figures of the documents that were not deleted. A line each: "terms N", "postings N",
-   * "length N..." (of every document, ascending), "impact I N" (postings with that impact), and
-   * "term T N I" for the most frequent terms (documents, sum of impacts).
+   * Returns statistics without deleted documents, as lines: "terms N", "postings N", "length N..."
+   * (of every document, ascending), "impact I N" (N postings have impact I), and "term T N I" for
+   * the most frequent terms (N documents, sum I of impacts).
    */
   public String statistics(int mostFrequent) throws IOException {
     Map<String, long[]> terms = new HashMap<>();
@@ -235,21 +236,21 @@ public final class ImpactPostings implements AutoCloseable {
     StringBuilder lines = new StringBuilder();
     lines.append("terms ").append(terms.size()).append("\npostings ").append(postings);
     lines.append("\nlength");
-    int[] kept = new int[reader.numDocs()];
-    int place = 0;
+    int[] alive = new int[reader.numDocs()];
+    int next = 0;
     for (int document = 0; document < lengths.length; document++) {
       if (numbers[document] >= 0) {
-        kept[place++] = lengths[document];
+        alive[next++] = lengths[document];
       }
     }
-    Arrays.sort(kept);
-    for (int length : kept) {
+    Arrays.sort(alive);
+    for (int length : alive) {
       lines.append(' ').append(length);
     }
     impacts.forEach((impact, number) -> lines.append("\nimpact " + impact + " " + number));
     terms.entrySet().stream()
         .sorted(
-            Map.Entry.<String, long[]>comparingByValue((one, two) -> Long.compare(two[0], one[0]))
+            Map.Entry.<String, long[]>comparingByValue((a, b) -> Long.compare(b[0], a[0]))
                 .thenComparing(Map.Entry.comparingByKey()))
         .limit(mostFrequent)
         .forEach(
@@ -260,6 +261,7 @@ public final class ImpactPostings implements AutoCloseable {
     return lines.toString();
   }
 
+  /** Adds the counts of a segment to {@code terms}, {@code impacts} and {@code lengths}. */
   private long count(
       LeafReaderContext context,
       Map<String, long[]> terms,
@@ -267,33 +269,33 @@ public final class ImpactPostings implements AutoCloseable {
       int[] lengths)
       throws IOException {
     LeafReader leaf = context.reader();
-    long[] counted = new long[1 << 16];
+    long[] counted = new long[1 << 16]; // postings of each small impact: faster than a map
     long postings = 0;
     Terms all = leaf.terms("contents");
     TermsEnum each = all == null ? TermsEnum.EMPTY : all.iterator();
-    PostingsEnum found = null;
+    PostingsEnum entries = null;
     while (each.next() != null) {
-      found = each.postings(found, PostingsEnum.FREQS);
+      entries = each.postings(entries, PostingsEnum.FREQS);
       long documents = 0;
       long sum = 0;
-      while (found.nextDoc() != DocIdSetIterator.NO_MORE_DOCS) {
-        int document = context.docBase + found.docID();
+      while (entries.nextDoc() != DocIdSetIterator.NO_MORE_DOCS) {
+        int document = context.docBase + entries.docID();
         if (numbers[document] >= 0) {
           lengths[document]++;
           documents++;
-          sum += found.freq();
-          if (found.freq() < counted.length) {
-            counted[found.freq()]++;
+          sum += entries.freq();
+          if (entries.freq() < counted.length) {
+            counted[entries.freq()]++;
           } else {
-            impacts.merge(found.freq(), 1L, Long::sum);
+            impacts.merge(entries.freq(), 1L, Long::sum);
           }
         }
       }
       if (documents > 0) {
         postings += documents;
-        long[] known = terms.computeIfAbsent(each.term().utf8ToString(), name -> new long[2]);
-        known[0] += documents;
-        known[1] += sum;
+        long[] totals = terms.computeIfAbsent(each.term().utf8ToString(), name -> new long[2]);
+        totals[0] += documents;
+        totals[1] += sum;
       }
     }
     for (int impact = 0; impact < counted.length; impact++) {

@@ -41,26 +41,26 @@ import org.apache.lucene.util.BytesRef;
 import org.apache.lucene.util.Version;
 
 /**
- * Documents in memory, inverted as they come, in the form of a reader that {@link
- * IndexWriter#addIndexes} writes as a segment.
+ * An inverted index of documents in memory, as a reader that {@link IndexWriter#addIndexes} writes
+ * as a segment.
  *
- * <p>Terms of a vector are different and counted: what Lucene does to invert a text, token by token,
- * has nothing to do here, and takes most of its time.
+ * <p>The terms of a vector are distinct and have their frequencies, so Lucene's inversion of text,
+ * token by token, is not needed; it would take most of the time.
  */
 final class ImpactSegment extends LeafReader {
   private static final String ID = "id";
   private static final String CONTENTS = "contents";
-  private static final int POSTING = 10; // bytes: two numbers, and room to grow
-  private static final int ENTRY = 200; // bytes of a document or a term beside its postings
+  private static final int POSTING = 10; // bytes: two integers, and unused capacity
+  private static final int ENTRY = 200; // bytes of a document or a term without its postings
 
   private final List<String> ids = new ArrayList<>();
   private final Map<String, Postings> terms = new HashMap<>(1 << 15);
   private long bytes;
   private long postings;
   private long frequencies;
-  private BytesRef[] names; // of the documents, once all are there
+  private BytesRef[] idBytes; // of all documents; null until the segment is written
 
-  /** How much memory it takes, about. */
+  /** Returns an estimate of its memory. */
   long bytes() {
     return bytes;
   }
@@ -69,19 +69,20 @@ final class ImpactSegment extends LeafReader {
     return ids;
   }
 
+  /** Adds a document: the first {@code size} words with their impacts. */
   void add(String id, String[] words, int[] impacts, int size) throws IOException {
     int document = ids.size();
     long length = 0;
     check(id);
-    for (int place = 0; place < size; place++) {
-      Postings found = terms.get(words[place]);
-      if (found == null) {
-        found = new Postings(check(words[place]));
-        terms.put(words[place], found);
+    for (int i = 0; i < size; i++) {
+      Postings list = terms.get(words[i]);
+      if (list == null) {
+        list = new Postings(check(words[i]));
+        terms.put(words[i], list);
         bytes += ENTRY;
       }
-      found.add(document, impacts[place]);
-      length += impacts[place];
+      list.add(document, impacts[i]);
+      length += impacts[i];
     }
     ids.add(id);
     bytes += ENTRY + (long) POSTING * size;
@@ -89,6 +90,7 @@ final class ImpactSegment extends LeafReader {
     frequencies += length;
   }
 
+  /** Returns the bytes of a term or id; throws if Lucene cannot index it. */
   private static BytesRef check(String term) throws IOException {
     BytesRef bytes = new BytesRef(term);
     if (bytes.length > IndexWriter.MAX_TERM_LENGTH) {
@@ -97,7 +99,7 @@ final class ImpactSegment extends LeafReader {
     return bytes;
   }
 
-  /** The documents and impacts of a term, one after the other. */
+  /** The postings of a term: pairs of a document and an impact. */
   private static final class Postings {
     final BytesRef term;
     int[] pairs = new int[8];
@@ -110,7 +112,7 @@ final class ImpactSegment extends LeafReader {
 
     void add(int document, int impact) throws IOException {
       if (size > 0 && pairs[size - 2] == document) {
-        throw new IOException("the term " + term.utf8ToString() + " is there twice");
+        throw new IOException("the term " + term.utf8ToString() + " occurs twice");
       }
       if (size == pairs.length) {
         pairs = Arrays.copyOf(pairs, size + (size >> 1 & ~1));
@@ -121,7 +123,7 @@ final class ImpactSegment extends LeafReader {
     }
   }
 
-  // What a segment is made of
+  // The parts of a segment
 
   @Override
   public FieldInfos getFieldInfos() {
@@ -152,73 +154,73 @@ final class ImpactSegment extends LeafReader {
         false);
   }
 
-  private BytesRef[] names() {
-    if (names == null) {
-      names = ids.stream().map(BytesRef::new).toArray(BytesRef[]::new);
+  private BytesRef[] idBytes() {
+    if (idBytes == null) {
+      idBytes = ids.stream().map(BytesRef::new).toArray(BytesRef[]::new);
     }
-    return names;
+    return idBytes;
   }
 
   @Override
   public Terms terms(String field) {
     if (field.equals(CONTENTS)) {
       Postings[] sorted = terms.values().toArray(Postings[]::new);
-      Arrays.sort(sorted, Comparator.comparing(one -> one.term));
-      checkDifferent(sorted.length, place -> sorted[place].term);
+      Arrays.sort(sorted, Comparator.comparing(postings -> postings.term));
+      checkDistinct(sorted.length, i -> sorted[i].term);
       return new SortedTerms(sorted.length, true, postings, frequencies) {
         @Override
-        Postings postings(int place) {
-          return sorted[place];
+        Postings postings(int index) {
+          return sorted[index];
         }
       };
     }
     if (!field.equals(ID)) {
       return null;
     }
-    BytesRef[] all = names();
+    BytesRef[] all = idBytes();
     Integer[] order = new Integer[all.length];
-    Arrays.setAll(order, place -> place);
-    Arrays.sort(order, Comparator.comparing(place -> all[place]));
-    checkDifferent(order.length, place -> all[order[place]]);
+    Arrays.setAll(order, i -> i);
+    Arrays.sort(order, Comparator.comparing(i -> all[i]));
+    checkDistinct(order.length, i -> all[order[i]]);
     return new SortedTerms(order.length, false, order.length, order.length) {
       @Override
-      Postings postings(int place) throws IOException {
-        Postings one = new Postings(all[order[place]]);
-        one.add(order[place], 1);
-        return one;
+      Postings postings(int index) throws IOException {
+        Postings postings = new Postings(all[order[index]]);
+        postings.add(order[index], 1);
+        return postings;
       }
     };
   }
 
-  /** Lucene would write the same term twice, and find it once. */
-  private static void checkDifferent(int size, IntFunction<BytesRef> sorted) {
-    for (int place = 1; place < size; place++) {
-      if (sorted.apply(place).equals(sorted.apply(place - 1))) {
-        String name = sorted.apply(place).utf8ToString();
-        throw new IllegalArgumentException("the term or id " + name + " is there twice");
+  /** Throws if a term occurs twice: Lucene would write both and find only one. */
+  private static void checkDistinct(int size, IntFunction<BytesRef> sorted) {
+    for (int i = 1; i < size; i++) {
+      if (sorted.apply(i).equals(sorted.apply(i - 1))) {
+        String name = sorted.apply(i).utf8ToString();
+        throw new IllegalArgumentException("the term or id " + name + " occurs twice");
       }
     }
   }
 
-  /** Terms in their order, each with its postings. */
+  /** The terms of a field in byte order, each with its postings. */
   private abstract class SortedTerms extends Terms {
     private final int size;
-    private final boolean counted;
+    private final boolean hasFrequencies;
     private final long documents;
     private final long frequencies;
 
-    SortedTerms(int size, boolean counted, long documents, long frequencies) {
+    SortedTerms(int size, boolean hasFrequencies, long documents, long frequencies) {
       this.size = size;
-      this.counted = counted;
+      this.hasFrequencies = hasFrequencies;
       this.documents = documents;
       this.frequencies = frequencies;
     }
 
-    abstract Postings postings(int place) throws IOException;
+    abstract Postings postings(int index) throws IOException;
 
     @Override
     public TermsEnum iterator() {
-      return new InOrder(this);
+      return new SortedTermsEnum(this);
     }
 
     @Override
@@ -243,7 +245,7 @@ final class ImpactSegment extends LeafReader {
 
     @Override
     public boolean hasFreqs() {
-      return counted;
+      return hasFrequencies;
     }
 
     @Override
@@ -262,19 +264,19 @@ final class ImpactSegment extends LeafReader {
     }
   }
 
-  /** From the first term to the last: all that a merge asks for. */
-  private static final class InOrder extends BaseTermsEnum {
+  /** Iterates from the first term to the last; a merge needs nothing else. */
+  private static final class SortedTermsEnum extends BaseTermsEnum {
     private final SortedTerms terms;
-    private int place = -1;
+    private int index = -1;
     private Postings current;
 
-    InOrder(SortedTerms terms) {
+    SortedTermsEnum(SortedTerms terms) {
       this.terms = terms;
     }
 
     @Override
     public BytesRef next() throws IOException {
-      current = ++place < terms.size ? terms.postings(place) : null;
+      current = ++index < terms.size ? terms.postings(index) : null;
       return current == null ? null : current.term;
     }
 
@@ -285,7 +287,7 @@ final class ImpactSegment extends LeafReader {
 
     @Override
     public long ord() {
-      return place;
+      return index;
     }
 
     @Override
@@ -322,7 +324,7 @@ final class ImpactSegment extends LeafReader {
   private static final class PairsEnum extends PostingsEnum {
     private final int[] pairs;
     private final int size;
-    private int place = -2;
+    private int index = -2;
 
     PairsEnum(Postings postings) {
       this.pairs = postings.pairs;
@@ -331,12 +333,12 @@ final class ImpactSegment extends LeafReader {
 
     @Override
     public int docID() {
-      return place < 0 ? -1 : place >= size ? NO_MORE_DOCS : pairs[place];
+      return index < 0 ? -1 : index >= size ? NO_MORE_DOCS : pairs[index];
     }
 
     @Override
     public int nextDoc() {
-      place += 2;
+      index += 2;
       return docID();
     }
 
@@ -347,7 +349,7 @@ final class ImpactSegment extends LeafReader {
 
     @Override
     public int freq() {
-      return pairs[place + 1];
+      return pairs[index + 1];
     }
 
     @Override
@@ -394,7 +396,7 @@ final class ImpactSegment extends LeafReader {
     if (!field.equals(ID)) {
       return null;
     }
-    BytesRef[] all = names();
+    BytesRef[] all = idBytes();
     return new BinaryDocValues() {
       private int document = -1;
 
@@ -432,7 +434,7 @@ final class ImpactSegment extends LeafReader {
     };
   }
 
-  /** As Anserini's ImpactSimilarity has it: 1, whatever the length. */
+  /** The norm is 1 for every length, as in Anserini's ImpactSimilarity. */
   @Override
   public NumericDocValues getNormValues(String field) {
     if (!field.equals(CONTENTS)) {
@@ -490,7 +492,7 @@ final class ImpactSegment extends LeafReader {
     return new LeafMetaData(Version.LATEST.major, Version.LATEST, null, false);
   }
 
-  // What it has not
+  // Parts that an impact index does not have
 
   @Override
   public Bits getLiveDocs() {

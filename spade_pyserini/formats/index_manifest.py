@@ -1,0 +1,101 @@
+"""The manifest of an index and the other files next to its folder.
+
+::
+
+    index/pydoc.spade/                      the Lucene index
+    index/pydoc.spade.manifest.json         what it was built from, counts
+    index/pydoc.spade.tokenizer.json        the WordPieces of its terms, for encoding queries
+    index/pydoc.spade.before-the-change/    the previous index, only while it is being replaced
+
+A BM25 index has no tokenizer file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+
+from spade_pyserini.errors import ArtifactError
+from spade_pyserini.formats.files import read_sealed, sibling, write_sealed
+
+FORMAT = "spade_pyserini.index/2"
+PREVIOUS = "before-the-change"  # not just "before": users name their own backups so
+
+
+@dataclass(frozen=True)
+class IndexManifest:
+    """What an index contains and how it was built.
+
+    - ``kind``: ``impact`` or ``bm25``.
+    - ``corpus``, ``model``: names, for reports.
+    - ``documents``: documents with at least one term; ``empty_documents``: those without any.
+    - ``postings``, ``impacts``: number of postings, and the sum of their impacts.
+    - ``source_sha256``: digest of the input; empty if another tool built the index.
+    - ``tokenizer_fingerprint``: of the tokenizer that made the terms, if it is known.
+    - ``optimized``: all segments were merged into one.
+    - ``builder``: ``direct`` or ``anserini``, see `spade_pyserini.index.options`.
+    - ``anserini``: name and version of Anserini's jar.
+    - ``encoder``: digest of the model and its settings; vectors with the same digest can share an
+      index. None if another tool made the vectors.
+    - ``reordered``: similar documents are next to each other, see `spade_pyserini.index.reorder`.
+    - ``updates``: additions and deletions since the index was built, oldest first.
+    - ``empty``: the ids of the empty documents, if they are known.
+    """
+
+    kind: str
+    corpus: str
+    model: str
+    documents: int
+    empty_documents: int
+    postings: int
+    impacts: int
+    source_sha256: str
+    tokenizer_fingerprint: str | None
+    optimized: bool
+    builder: str
+    anserini: str
+    encoder: str | None = None
+    reordered: bool = False
+    updates: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
+
+    def save(self, folder: Path) -> None:
+        """Write the manifest of the index in ``folder``."""
+        write_sealed(manifest_path(folder), {"format": FORMAT, **asdict(self)})
+
+    @classmethod
+    def load(cls, folder: Path) -> IndexManifest:
+        """Read the manifest of the index in ``folder``; raise `ArtifactError` if there is none."""
+        path = manifest_path(folder)
+        if not folder.is_dir():
+            if was_interrupted(folder):
+                message = f"{folder}: a change of this index was interrupted"
+                raise ArtifactError(f"{message}; run the same `spade index` command again")
+            raise ArtifactError(f"{folder}: no such index; build it with `spade index`")
+        if not path.is_file():
+            raise ArtifactError(
+                f"{folder} has no manifest ({path.name} next to it): the index was built by "
+                "another tool, or its build was not finished; build it with `spade index`"
+            )
+        values = read_sealed(path, FORMAT)
+        return cls(**{part.name: values[part.name] for part in fields(cls) if part.name in values})
+
+
+def manifest_path(folder: Path) -> Path:
+    """Return the path of the manifest of the index in ``folder``."""
+    return sibling(folder, "manifest.json")
+
+
+def tokenizer_path(folder: Path) -> Path:
+    """Return the path of the tokenizer of the index in ``folder``."""
+    return sibling(folder, "tokenizer.json")
+
+
+def previous_path(folder: Path) -> Path:
+    """Return the path of the previous index while the one in ``folder`` is being replaced."""
+    return sibling(folder, PREVIOUS)
+
+
+def was_interrupted(folder: Path) -> bool:
+    """Return whether a process was killed after it moved the old index away from ``folder``."""
+    return previous_path(folder).is_dir() and not folder.exists()

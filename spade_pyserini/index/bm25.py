@@ -1,0 +1,86 @@
+"""Build a BM25 index of a corpus, for comparison with impact indexes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from spade_pyserini.corpora import Corpus
+from spade_pyserini.errors import InputError
+from spade_pyserini.formats.files import atomic_write, lock, sibling
+from spade_pyserini.formats.index_manifest import IndexManifest
+from spade_pyserini.index.anserini import AnseriniInput, run_index_collection
+from spade_pyserini.index.counts import check_lucene_counts
+from spade_pyserini.index.options import ANSERINI
+from spade_pyserini.index.staging import build_in_staging, log_path, temporary_folder
+from spade_pyserini.lucene.runtime import anserini_jar, find_java
+
+# The characters that Java's trim() removes: Anserini skips a document of only these.
+JAVA_BLANKS = "".join(map(chr, range(33)))
+
+
+def build_bm25_index(
+    corpus: Corpus,
+    output: str | Path,
+    *,
+    threads: int = 1,
+    optimize: bool = False,
+    overwrite: bool = False,
+) -> IndexManifest:
+    """Build an ordinary Lucene index of the text of a corpus with Anserini's IndexCollection.
+
+    ``optimize`` merges all segments into one.
+    """
+    output = Path(output)
+    find_java()  # fails early, before the corpus is read
+    with lock(output), temporary_folder(sibling(output, "bm25-input")) as folder:
+        texts = _write_texts(corpus, folder / "docs.jsonl")
+        flags = ("--optimize",) if optimize else ()
+        source = AnseriniInput("JsonCollection", folder, texts.documents, flags)
+        expected = IndexManifest(
+            kind="bm25",
+            corpus=corpus.name,
+            model="bm25",
+            documents=texts.documents - texts.empty,
+            empty_documents=texts.empty,
+            postings=0,
+            impacts=0,
+            source_sha256=texts.digest,
+            tokenizer_fingerprint=None,
+            optimized=optimize,
+            builder=ANSERINI,
+            anserini=anserini_jar().stem,
+        )
+
+        def build(staging: Path) -> IndexManifest:
+            run_index_collection(source, staging, threads=threads, log=log_path(output))
+            counts = check_lucene_counts(staging, expected)
+            return replace(expected, postings=counts.postings, impacts=counts.impacts)
+
+        return build_in_staging(output, expected, build, overwrite)
+
+
+class _Texts(NamedTuple):
+    documents: int
+    empty: int
+    digest: str
+
+
+def _write_texts(corpus: Corpus, path: Path) -> _Texts:
+    """Write the corpus as Anserini's JsonCollection; return its counts and digest."""
+    documents = empty = 0
+    digest = hashlib.sha256()
+    # The temporary file is outside the folder: Anserini would index it.
+    with atomic_write(path, temporary=sibling(path.parent, "tmp")) as stream:
+        for document in corpus:
+            documents += 1
+            empty += not document.contents.strip(JAVA_BLANKS)
+            line = json.dumps({"id": document.docid, "contents": document.contents}).encode()
+            digest.update(line)
+            stream.write(line + b"\n")
+    if not documents:
+        raise InputError("the corpus is empty", corpus.source)
+    return _Texts(documents, empty, digest.hexdigest())

@@ -1,0 +1,58 @@
+"""Count the documents, postings and impacts that Lucene has, and compare with a manifest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from spade_pyserini.errors import ArtifactError
+from spade_pyserini.formats.index_manifest import IndexManifest
+from spade_pyserini.index.postings import Postings
+from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene.errors import REBUILD, translate_java_errors
+
+FIELD = "contents"  # of a Lucene document: its terms
+
+
+class LuceneCounts(NamedTuple):
+    """Documents, postings, and the sum of impacts (term frequencies) in an index."""
+
+    documents: int
+    postings: int
+    impacts: int
+
+
+def lucene_counts(folder: Path) -> LuceneCounts:
+    """Open an index with Lucene and count; raise `ArtifactError` if Lucene cannot open it."""
+    path = jvm.java_class("java.nio.file.Paths").get(str(folder))
+    with translate_java_errors(folder, "open"):
+        directory = jvm.java_class("org.apache.lucene.store.FSDirectory").open(path)
+        try:
+            reader = jvm.java_class("org.apache.lucene.index.DirectoryReader").open(directory)
+        finally:
+            directory.close()
+    try:
+        counts = LuceneCounts(
+            reader.numDocs(), reader.getSumDocFreq(FIELD), reader.getSumTotalTermFreq(FIELD)
+        )
+        has_deletions = reader.hasDeletions()
+    finally:
+        reader.close()
+    if not has_deletions:
+        return counts
+    with Postings(folder) as postings:  # Lucene's sums include deleted documents
+        statistics = postings.statistics(0)
+    return LuceneCounts(counts.documents, statistics.postings, statistics.sum_of_impacts)
+
+
+def check_lucene_counts(folder: Path, manifest: IndexManifest) -> LuceneCounts:
+    """Count, and raise `ArtifactError` unless the counts are those of the manifest."""
+    counts = lucene_counts(folder)
+    expected = {"documents": manifest.documents}
+    if manifest.kind == "impact":
+        expected |= {"postings": manifest.postings, "impacts": manifest.impacts}
+    for name, number in expected.items():
+        if getattr(counts, name) != number:
+            message = f"the index has {getattr(counts, name)} {name}, it should have {number}"
+            raise ArtifactError(f"{folder}: {message}; {REBUILD}")
+    return counts

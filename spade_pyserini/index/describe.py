@@ -1,0 +1,43 @@
+"""Describe an index: by its manifest or, if another tool built it, by what Lucene counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spade_pyserini.errors import ArtifactError
+from spade_pyserini.formats.index_manifest import IndexManifest, manifest_path
+from spade_pyserini.index.counts import FIELD, lucene_counts
+
+
+def describe_index(folder: Path) -> IndexManifest:
+    """Return the manifest of an index, or one with Lucene's counts if it has no manifest.
+
+    An index without a manifest is assumed to be an impact index of another tool.
+    """
+    if manifest_path(folder).is_file() or not folder.is_dir():
+        return IndexManifest.load(folder)
+    counts = lucene_counts(folder)
+    if not counts.postings:
+        raise ArtifactError(f"{folder} is not an impact index: its field {FIELD!r} is empty")
+    return IndexManifest(
+        kind="impact",
+        corpus=folder.name,
+        model=folder.name,
+        documents=counts.documents,
+        empty_documents=0,
+        postings=counts.postings,
+        impacts=counts.impacts,
+        source_sha256="",
+        tokenizer_fingerprint=None,
+        optimized=False,
+        builder="another tool",
+        anserini="",
+    )
+
+
+def describe_impact_index(folder: Path) -> IndexManifest:
+    """Do the same as `describe_index`, but raise `ArtifactError` for a BM25 index."""
+    manifest = describe_index(folder)
+    if manifest.kind != "impact":
+        raise ArtifactError(f"{folder} is a {manifest.kind} index, it has no impacts")
+    return manifest

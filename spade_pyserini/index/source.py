@@ -1,0 +1,79 @@
+"""Vectors to index, and the counts that an index of them must have."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from spade_pyserini.formats.files import chosen, sha256
+from spade_pyserini.formats.vectors import (
+    VectorManifest,
+    VectorSettings,
+    manifest_path,
+    read_shard,
+)
+from spade_pyserini.records import ImpactVector
+
+# Settings that do not change the impacts of a document.
+NOT_IN_ENCODER_DIGEST = {"corpus", "model", "shard_size", "batch_tokens"}
+
+
+class VectorSource(NamedTuple):
+    """A folder of vectors, encoded by this package or by another tool.
+
+    ``documents`` includes the ``empty_documents``, which have no term; ``empty`` are their ids,
+    where known. ``impacts`` is the sum of all impacts. ``digest`` identifies the contents of the
+    files. ``encoder`` is the `encoder_digest`, or None if another tool made the vectors.
+    """
+
+    folder: Path
+    files: list[Path]
+    corpus: str
+    model: str
+    documents: int
+    empty_documents: int
+    postings: int
+    impacts: int
+    digest: str
+    encoder: str | None = None
+    empty: tuple[str, ...] = ()
+
+    @property
+    def indexed_documents(self) -> int:
+        """Number of documents with at least one term: Lucene indexes no others."""
+        return self.documents - self.empty_documents
+
+    def vectors(self) -> Iterator[ImpactVector]:
+        """Yield all vectors, in the order of the files."""
+        for file in self.files:
+            yield from read_shard(file)
+
+
+def encoded_source(folder: Path, manifest: VectorManifest) -> VectorSource:
+    """Describe vectors that were encoded by this package."""
+    return VectorSource(
+        folder=folder,
+        files=[folder / shard.file for shard in manifest.shards],
+        corpus=manifest.settings.corpus,
+        model=manifest.settings.model,
+        documents=manifest.documents,
+        empty_documents=manifest.empty_documents,
+        postings=manifest.terms,
+        impacts=manifest.impacts,
+        digest=sha256(manifest_path(folder)),
+        encoder=encoder_digest(manifest.settings),
+        empty=tuple(docid for shard in manifest.shards for docid in shard.empty),
+    )
+
+
+def encoder_digest(settings: VectorSettings) -> str:
+    """Return the digest of all settings that influence impacts.
+
+    Vectors with the same digest are comparable, so they can be in one index.
+    """
+    values = chosen(settings)
+    values = {name: value for name, value in values.items() if name not in NOT_IN_ENCODER_DIGEST}
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,109 @@
+"""Build an index in a staging folder next to its output, and move it there when it is complete.
+
+A folder with a manifest is a complete index. A folder without a manifest was not made by this
+package, so it is not replaced without permission. A manifest without a folder is left by a killed
+build; the same call builds the index again.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from spade_pyserini.errors import OutputExistsError
+from spade_pyserini.formats.files import folder_bytes, remove, sibling
+from spade_pyserini.formats.index_manifest import IndexManifest, manifest_path
+from spade_pyserini.index.swap import is_intact, restore, swap_in
+
+logger = logging.getLogger(__name__)
+LUCENE_FILE = re.compile(r"segments_\w+|write\.lock|_\w+\.\w+")
+# Fields that must be equal if an index is to be reused, with what a user would call them.
+COMPARED = {
+    "source_sha256": "input",
+    "tokenizer_fingerprint": "tokenizer",
+    "builder": "builder",
+    "optimized": "optimize",
+    "reordered": "reorder",
+}
+
+
+def build_in_staging(
+    output: Path,
+    expected: IndexManifest,
+    build: Callable[[Path], IndexManifest],
+    overwrite: bool,
+) -> IndexManifest:
+    """Call ``build`` with a staging folder, move the result to ``output``, return its manifest.
+
+    If ``output`` is already the index that ``expected`` describes, nothing is built. The caller
+    holds the lock of ``output``.
+    """
+    restore(output)
+    if manifest_path(output).exists() and output.exists() and not overwrite:
+        existing = IndexManifest.load(output)
+        _check_same_build(output, existing, expected)
+        if is_intact(output):
+            logger.info("%s: already built from the same input", output)
+            return existing
+        logger.warning("%s is damaged: building it again", output)
+    elif output.exists():
+        check_replaceable(output, LUCENE_FILE, overwrite)
+    staging = sibling(output, "building")
+    with temporary_folder(staging):
+        manifest = build(staging)
+        swap_in(staging, output, manifest)
+    remove(log_path(output))
+    size = folder_bytes(output) / 1e6
+    logger.info("%s: %d documents, %.1f MB", output, manifest.documents, size)
+    if manifest.empty_documents:
+        logger.warning("%d documents are empty and cannot be found", manifest.empty_documents)
+    return manifest
+
+
+def _check_same_build(output: Path, existing: IndexManifest, expected: IndexManifest) -> None:
+    """Raise `OutputExistsError` unless building ``expected`` would give the existing index."""
+    if existing.updates:
+        message = f"documents were added to or deleted from {output} after it was built"
+        raise OutputExistsError(f"{message}; pass overwrite=True to discard these changes")
+    different = [
+        name
+        for field, name in COMPARED.items()
+        if getattr(existing, field) != getattr(expected, field)
+    ]
+    if different:
+        message = f"{output} was built from other input or with other options"
+        message += f" (different: {', '.join(different)})"
+        raise OutputExistsError(f"{message}; pass overwrite=True to replace it")
+
+
+def check_replaceable(folder: Path, index_file: re.Pattern[str], overwrite: bool) -> None:
+    """Raise `OutputExistsError` unless ``folder`` may be replaced by an index.
+
+    It may if ``overwrite`` is true and all names of files in it match ``index_file``.
+    """
+    if not folder.is_dir():
+        raise OutputExistsError(f"{folder} is a file; choose another output")
+    for path in folder.iterdir():
+        if not index_file.fullmatch(path.name):
+            message = f"{folder} contains {path.name}, which is not a file of an index"
+            raise OutputExistsError(f"{message}; choose another output")
+    if not overwrite:
+        raise OutputExistsError(f"{folder} exists already; pass overwrite=True to replace it")
+
+
+@contextmanager
+def temporary_folder(folder: Path) -> Iterator[Path]:
+    """Remove ``folder`` before the block, where a killed build may have left it, and after it."""
+    remove(folder)
+    try:
+        yield folder
+    finally:
+        remove(folder)
+
+
+def log_path(output: Path) -> Path:
+    """Return the path of Anserini's log, which exists during a build and after a failed one."""
+    return sibling(output, "log")

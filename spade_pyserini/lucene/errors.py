@@ -1,0 +1,40 @@
+"""Translate what Lucene throws in Java into errors of this package."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from spade_pyserini.errors import ArtifactError
+from spade_pyserini.lucene import jvm
+
+REBUILD = "build it again with overwrite=True"
+# Lucene's messages about an index of another version: an unknown format, or an unknown codec.
+OTHER_VERSION = re.compile(r"IndexFormatToo|Could not load codec|SPI class of type")
+
+
+@contextmanager
+def translate_java_errors(index: Path, action: str, cure: str = REBUILD) -> Iterator[None]:
+    """Raise `ArtifactError` for a Java exception in the block.
+
+    The message is "INDEX: Lucene cannot ACTION this index (REASON); CURE".
+    """
+    jvm.start()
+    import jnius  # after start(): importing it starts a JVM if none is running
+
+    try:
+        yield
+    except jnius.JavaException as error:
+        check_lucene_version(index, str(error))
+        reason = str(error).splitlines()[0][:200]
+        message = f"{index}: Lucene cannot {action} this index ({reason})"
+        raise ArtifactError(f"{message}; {cure}") from None
+
+
+def check_lucene_version(index: Path, reason: str) -> None:
+    """Raise `ArtifactError` if Lucene's message ``reason`` is about an index of another version."""
+    if OTHER_VERSION.search(reason):
+        message = f"{index}: written by another version of Lucene, which this one cannot read"
+        raise ArtifactError(f"{message}; {REBUILD}")

@@ -1,0 +1,105 @@
+"""The base class of the searchers: it opens an index in Java and searches batches of topics.
+
+It does not import pyserini, torch or transformers, so a search starts quickly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from spade_pyserini.errors import ArtifactError, UsageError
+from spade_pyserini.formats.files import is_valid_unicode
+from spade_pyserini.formats.index_manifest import IndexManifest
+from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene.errors import translate_java_errors
+from spade_pyserini.records import Hit, Ranking, Topic
+
+MOST_HITS = 1_000_000
+
+
+class LuceneSearcher:
+    """Searches an index of one ``kind``. Hits are ordered by score, ties by docid.
+
+    Use it in a ``with`` statement, or close it. This class calls a searcher of Anserini's;
+    subclasses say how to convert queries and hits.
+    """
+
+    kind: str
+
+    def __init__(self, index: str | Path, manifest: IndexManifest, java_searcher: Any) -> None:
+        """Open ``index`` with the Java class ``java_searcher``."""
+        self.index, self.manifest = Path(index), manifest
+        if manifest.kind != self.kind:
+            raise ArtifactError(f"{index} is a {manifest.kind} index, not {self.kind}")
+        # Lucene accepts at most 1,024 terms per query by default.
+        jvm.java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
+        with translate_java_errors(self.index, "open"):
+            self._searcher = java_searcher(str(self.index))
+            documents = self._count_documents()
+        if documents != manifest.documents:
+            message = f"{index} has {documents} documents, but its manifest says"
+            cure = "build it again with overwrite=True"
+            raise ArtifactError(f"{message} {manifest.documents}; {cure}")
+
+    def search(self, query: str, k: int = 10) -> list[Hit]:
+        """Return the ``k`` best documents for ``query``."""
+        (ranking,) = self.batch_search([Topic("query", query)], k)
+        return ranking.hits
+
+    def batch_search(self, topics: list[Topic], k: int = 1000, threads: int = 1) -> list[Ranking]:
+        """Search several topics in one Java call; return their rankings in the same order."""
+        if not 1 <= k <= MOST_HITS:
+            raise UsageError(f"the number of hits is from 1 to {MOST_HITS:,}, not {k:,}")
+        for topic in topics:
+            if not is_valid_unicode(topic.text):
+                raise UsageError(f"the query {topic.text!r} is not valid Unicode")
+        # Lucene allocates a heap of k entries for every query, so k is limited to what can match.
+        k = min(k, max(self.manifest.documents, 1))
+        with jvm.deferred_interrupt(), self._translate_errors():
+            results = self._batch_search([topic.text for topic in topics], k, threads)
+        return [Ranking(topic.qid, hits) for topic, hits in zip(topics, results, strict=True)]
+
+    def _translate_errors(self) -> AbstractContextManager[None]:
+        cure = "open it again, or check it with `spade index --verify`"
+        return translate_java_errors(self.index, "search", cure)
+
+    def _count_documents(self) -> int:
+        return int(self._searcher.get_total_num_docs())
+
+    def _batch_search(self, texts: list[str], k: int, threads: int) -> list[list[Hit]]:
+        """Search with Anserini's searcher; return the hits of each text."""
+        queries = jvm.java_class("java.util.ArrayList")()
+        qids = jvm.java_class("java.util.ArrayList")()
+        for number, text in enumerate(texts):
+            queries.add(self._query(text))
+            qids.add(str(number))
+        results = self._searcher.batch_search(queries, qids, k, threads)
+        return [list(self._hits(results.get(str(number)))) for number in range(len(texts))]
+
+    def _query(self, text: str) -> Any:
+        """Convert a query to the Java object that the searcher expects."""
+        raise NotImplementedError
+
+    def _hits(self, scored: Any) -> Iterator[Hit]:
+        """Convert Java's hits."""
+        for hit in scored:
+            yield Hit(hit.docid, hit.score)
+
+    def close(self) -> None:
+        """Close the index."""
+        self._searcher.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,123 @@
+"""Search an impact index with boolean WordPieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from spade_pyserini.errors import UsageError
+from spade_pyserini.formats.index_manifest import IndexManifest
+from spade_pyserini.index.describe import describe_index
+from spade_pyserini.index.postings import Postings, parse_impacts
+from spade_pyserini.index.tokenizer import index_tokenizer
+from spade_pyserini.lucene import jvm
+from spade_pyserini.records import Hit
+from spade_pyserini.search.base import LuceneSearcher
+
+
+class ImpactSearcher(LuceneSearcher):
+    """Searches an impact index; a score is the exact inner product with the boolean query.
+
+        with ImpactSearcher("index/pydoc.spade") as searcher:
+            searcher.search("delete a folder and everything in it")
+
+    With ``tokenizer`` (a file, or the folder or name of a model), the index may have been built by
+    another tool. If pyserini started the JVM of this process first, spade.jar is not on its class
+    path: searches then use Anserini's searcher, which is slower, and `doc`, `matched_terms` and
+    `unknown_terms` raise `JavaError`.
+    """
+
+    kind = "impact"
+
+    def __init__(self, index: str | Path, tokenizer: str | Path | None = None) -> None:
+        folder = Path(index)
+        self.wordpieces = index_tokenizer(folder, tokenizer)
+        manifest = describe_index(folder) if tokenizer else IndexManifest.load(folder)
+        self._has_spade_jar = jvm.has_spade_jar()
+        if self._has_spade_jar:
+            java_searcher = jvm.spade_class("ImpactHits")
+        else:
+            java_searcher = jvm.java_class("io.anserini.search.SimpleImpactSearcher")
+        super().__init__(folder, manifest, java_searcher)
+        self._postings: Postings | None = None
+
+    def doc(self, docid: str) -> dict[str, int] | None:
+        """Return the impacts of a document, or None if the index does not have it.
+
+        Every call reads all terms of the index, so it suits a few documents, not all.
+        """
+        if self._impacts("", docid) is None:
+            return None
+        if self._postings is None:
+            self._postings = Postings(self.index)
+        return self._postings.vectors([docid])[0]
+
+    def matched_terms(self, query: str, docid: str) -> dict[str, int]:
+        """Return the terms of the query that a document has, with impacts, largest first."""
+        terms = self.wordpieces.query_terms(query)
+        impacts = self._impacts(" ".join(terms), docid)
+        if impacts is None:
+            raise UsageError(f"{self.index} has no document {docid!r}")
+        matched = {term: impacts[term] for term in terms if term in impacts}
+        return dict(sorted(matched.items(), key=lambda item: -item[1]))
+
+    def unknown_terms(self, query: str) -> list[str]:
+        """Return the terms of the query that no document has; search ignores them."""
+        jvm.spade_class("ImpactHits")  # raises JavaError without spade.jar
+        terms = self.wordpieces.query_terms(query)
+        with self._translate_errors():
+            missing: str = self._searcher.missing(" ".join(terms))
+        return missing.split()
+
+    def close(self) -> None:
+        """Close the index."""
+        super().close()
+        if self._postings is not None:
+            self._postings.close()
+
+    def _impacts(self, terms: str, docid: str) -> dict[str, int] | None:
+        """Return the impacts of some terms in a document; None if there is no such document."""
+        jvm.spade_class("ImpactHits")  # raises JavaError without spade.jar
+        with self._translate_errors():
+            lines = self._searcher.impacts(terms, docid)
+        return None if lines is None else parse_impacts(lines)
+
+    # With spade.jar: a query is a string of terms, an answer is a string of lines.
+
+    def _count_documents(self) -> int:
+        if not self._has_spade_jar:
+            return super()._count_documents()
+        return int(self._searcher.documents())
+
+    def _batch_search(self, texts: list[str], k: int, threads: int) -> list[list[Hit]]:
+        if not self._has_spade_jar:
+            return super()._batch_search(texts, k, threads)
+        queries = [" ".join(self.wordpieces.query_terms(text)) for text in texts]
+        java_queries = jvm.java_class("java.util.ArrayList")()
+        for query in filter(None, queries):  # a query without terms has no hits
+            java_queries.add(query)
+        answers = iter(
+            self._searcher.search(java_queries, k, threads) if java_queries.size() else ()
+        )
+        return [_parse_hits(next(answers)) if query else [] for query in queries]
+
+    # Without spade.jar: Anserini's searcher takes a map of terms to weights.
+
+    def _query(self, text: str) -> Any:
+        weight = jvm.java_class("java.lang.Integer")(1)
+        query = jvm.java_class("java.util.HashMap")()
+        for term in self.wordpieces.query_terms(text):
+            query.put(term, weight)
+        return query
+
+    def _hits(self, scored: Any) -> Iterator[Hit]:
+        for hit in scored:
+            # Anserini lowers tied scores by a millionth per rank; inner products are integers.
+            yield Hit(hit.docid, round(hit.score))
+
+
+def _parse_hits(lines: str) -> list[Hit]:
+    """Parse lines of a score, a blank and a docid."""
+    parts = (line.partition(" ") for line in lines.split("\n")[:-1])
+    return [Hit(docid, int(score)) for score, _, docid in parts]

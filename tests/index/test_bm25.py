@@ -1,0 +1,32 @@
+"""Build a BM25 index."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spade_pyserini import build_bm25_index, open_corpus
+from spade_pyserini.formats.index_manifest import IndexManifest
+from tests.commands import Commands
+
+pytestmark = pytest.mark.java
+
+
+def test_empty_documents_are_counted_not_missed(tmp_path: Path, run: Commands) -> None:
+    path = tmp_path / "corpus.jsonl"
+    texts = {"a": "some cats", "b": " ", "c": "\0\1"}
+    documents = [{"id": docid, "contents": text} for docid, text in texts.items()]
+    path.write_text("\n".join(map(json.dumps, documents)))
+    result = run("index", "--bm25", "--corpus", path, "--output", tmp_path / "x")
+    assert result.code == 0
+    assert "2 documents are empty" in result.err
+    manifest = IndexManifest.load(tmp_path / "x")
+    assert (manifest.documents, manifest.empty_documents) == (1, 2)
+
+
+def test_a_bm25_index_of_the_same_corpus(tiny_corpus: Path, tmp_path: Path) -> None:
+    manifest = build_bm25_index(open_corpus(str(tiny_corpus)), tmp_path / "x")
+    assert (manifest.kind, manifest.documents) == ("bm25", 30)
+    assert not list(tmp_path.glob("*.bm25-input"))

@@ -1,0 +1,95 @@
+"""kill -9 while an index is replaced leaves the old or the new one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spade_pyserini import build_impact_index
+from spade_pyserini.formats.index_manifest import PREVIOUS
+from spade_pyserini.index import add_documents, delete_documents, verify_index
+from tests.commands import Commands, copy_artifact
+
+pytestmark = pytest.mark.java
+
+
+@pytest.mark.parametrize("moment", ["no folder", "old manifest", "not cleaned up"])
+def test_a_change_that_was_killed(
+    tiny_index: Path, more: Path, tmp_path: Path, moment: str
+) -> None:
+    """The three states that kill -9 can leave while the new index replaces the old one."""
+    index = copy_artifact(tiny_index, tmp_path / "index")
+    old = (index.parent / f"{index.name}.manifest.json").read_bytes()
+    other = copy_artifact(tiny_index, tmp_path / "old")
+    changed = add_documents(more, index)
+    other.rename(index.parent / f"{index.name}.{PREVIOUS}")
+    if moment == "no folder":
+        index.rename(index.parent / f"{index.name}.building")
+    if moment != "not cleaned up":
+        (index.parent / f"{index.name}.manifest.json").write_bytes(old)
+    assert add_documents(more, index) == changed
+    assert verify_index(index) == changed
+    assert not list(index.parent.glob(f"*.{PREVIOUS}"))
+
+
+def test_search_and_build_where_a_change_was_killed(
+    tiny_index: Path, tiny_vectors: Path, more: Path, tmp_path: Path, run: Commands
+) -> None:
+    """Between the two renames there is no folder; earlier changes must not be lost."""
+    index = copy_artifact(tiny_index, tmp_path / "index")
+    changed = add_documents(more, index)
+    index.rename(index.parent / f"{index.name}.{PREVIOUS}")
+    result = run("search", "--index", index, "--query", "cat")
+    assert result.code == 1 and "a change of this index was interrupted; run" in result.err
+    assert not index.exists()
+    refused = run("index", "--input", tiny_vectors, "--output", index)
+    assert refused.code == 1 and "were added to or deleted from" in refused.err
+    assert verify_index(index) == changed
+    assert not list(index.parent.glob(f"*.{PREVIOUS}"))
+
+
+KILLED = """
+import os, sys
+from spade_pyserini.index import IndexManifest, build_impact_index
+if sys.argv[3] == "manifest":
+    IndexManifest.save = lambda *_: os.kill(os.getpid(), 9)
+else:
+    import pathlib
+    real = pathlib.Path.replace
+    def replace(self, target):
+        if self.name.endswith(".building"):
+            os.kill(os.getpid(), 9)
+        return real(self, target)
+    pathlib.Path.replace = replace
+build_impact_index(sys.argv[1], sys.argv[2], overwrite=True)
+"""
+
+
+@pytest.mark.parametrize("moment", ["folder", "manifest"])
+def test_an_overwriting_build_that_was_killed(
+    tiny_index: Path, tiny_vectors: Path, more: Path, tmp_path: Path, moment: str
+) -> None:
+    """kill -9 before the new folder, or its manifest, has its name: the old index remains."""
+    index = copy_artifact(tiny_index, tmp_path / "index")
+    command = [sys.executable, "-c", KILLED, str(more), str(index), moment]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == -9
+    assert delete_documents(index, ["d1"]).documents == 29
+    assert verify_index(index, tiny_vectors).documents == 29
+    assert build_impact_index(more, index, overwrite=True).documents == 20
+    names = {path.name for path in index.parent.iterdir()}
+    assert names == {"tiny", "tiny.manifest.json", "tiny.tokenizer.json"}
+
+
+def test_what_stood_beside_an_index_is_not_taken_for_it(
+    tiny_index: Path, tiny_vectors: Path, tmp_path: Path
+) -> None:
+    index = copy_artifact(tiny_index, tmp_path)
+    (tmp_path / f"{index.name}.{PREVIOUS}").mkdir()
+    backup = tmp_path / f"{index.name}.before"  # a name that users choose for their backups
+    backup.mkdir()
+    build_impact_index(tiny_vectors, index)
+    assert backup.is_dir()
+    assert not list(tmp_path.glob(f"*.{PREVIOUS}"))

@@ -1,0 +1,53 @@
+"""Java exceptions become errors that name the index and the cure."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Commands, copy_artifact
+
+pytestmark = pytest.mark.java
+
+
+@pytest.mark.parametrize("other", ["format", "Lucene77", "Lucene9x"])
+def test_an_index_of_another_lucene(
+    tiny_index: Path, tmp_path: Path, run: Commands, other: str
+) -> None:
+    """The file that lists the segments has its own version and the codec of each segment."""
+    index = copy_artifact(tiny_index, tmp_path)
+    path = next(index.glob("segments_*"))
+    content = bytearray(path.read_bytes())
+    if other == "format":
+        content[content.index(b"segments") + len("segments") + 3] = 99
+    else:
+        content = content.replace(b"Lucene99", other.encode())
+    content[-8:] = zlib.crc32(content[:-8]).to_bytes(8, "big")
+    path.write_bytes(content)
+    searching = run("search", "--index", index, "--query", "cat")
+    for result in (searching, run("index", "--verify", "--output", index)):
+        assert result.code == 1
+        assert "written by another version of Lucene" in result.err and "damaged" not in result.err
+
+
+@pytest.mark.parametrize("command", ["stats", "ciff", "opensearch", "add", "delete"])
+def test_damaged_postings_are_reported(
+    tiny_index: Path, tiny_vectors: Path, tmp_path: Path, run: Commands, command: str
+) -> None:
+    """An exception while Lucene reads becomes one line that names the index."""
+    index = copy_artifact(tiny_index, tmp_path)
+    path = next(index.glob("*.tim"))
+    content = path.read_bytes()
+    path.write_bytes(content[:60] + b"\xff" * (len(content) - 80) + content[-20:])
+    export = ("export", "--index", index, "--output", tmp_path / "out", "--to", command)
+    change = ("--delete", "d1") if command == "delete" else ("--add", "--input", tiny_vectors)
+    commands: dict[str, tuple[object, ...]] = {"stats": ("stats", index)}
+    commands |= dict.fromkeys(("ciff", "opensearch"), export)
+    name, *flags = commands.get(command, ("index", *change, "--output", index))
+    result = run(str(name), *flags)
+    assert result.code == 1 and "Traceback" not in result.err
+    assert (
+        f"error: {index}: Lucene cannot read this index" in result.err and "--verify" in result.err
+    )

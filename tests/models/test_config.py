@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from spade_pyserini import SpadeConfig
+from spade_pyserini.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"alpha": 1.5},
+        {"k": 0},
+        {"pooling": "mean"},
+        {"max_length": 2},
+        {"bits": 0},
+        {"scale": float("nan")},
+        {"adapter_rank": 2, "shared_backbone": True},
+        {"decoder_rank": -1},
+        {"corpus_idf": 2.0},
+        {"forms": -0.1},
+    ],
+)
+def test_settings_out_of_range(change: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match=next(iter(change))):
+        replace(SpadeConfig(), **change)  # type: ignore[arg-type]
+
+
+def test_more_adapter_layers_than_the_backbone_has() -> None:
+    backbone = {"num_hidden_layers": 2}
+    assert SpadeConfig(adapter_rank=2, adapter_layers=2, backbone=backbone).adapter_layers == 2
+    with pytest.raises(UsageError, match="adapter_layers must be from 0 to 2, not 3"):
+        SpadeConfig(adapter_rank=2, adapter_layers=3, backbone=backbone)

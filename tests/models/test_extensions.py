@@ -1,0 +1,81 @@
+"""Extensions of the paper's model: document frequencies of a corpus, inflected forms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from spade_pyserini import SpadeModel
+from spade_pyserini.errors import UsageError
+from spade_pyserini.models import SpadeEncoder
+from spade_pyserini.models.extensions import corpus_weights, with_corpus_idf, with_forms
+from spade_pyserini.models.tensors import sparse
+from spade_pyserini.models.term_counts import TermCounts, idf_weights
+from tests.models.helpers import weigh
+
+TEXTS = ["the old cat sleeps in the tree", "a red fish"]
+
+
+def fish_and_dog(model: SpadeModel) -> torch.Tensor:
+    """Return a table of forms in which "fish" and "dog" are forms of one word."""
+    forms = torch.zeros(len(model.kept), dtype=torch.int32)
+    forms[[model.wordpieces.term_ids[term] for term in ("fish", "dog")]] = 1
+    return forms
+
+
+@pytest.fixture
+def with_fish_and_dog(tiny_model_folder: Path) -> SpadeModel:
+    model = SpadeModel.from_pretrained(tiny_model_folder)
+    return with_forms(model, 0.5, fish_and_dog(model))
+
+
+def test_the_weighting_encoder_adds_forms(with_fish_and_dog: SpadeModel) -> None:
+    model = with_fish_and_dog.with_settings(alpha=0.0)
+    (vector,) = map(SpadeEncoder(model).named, sparse(weigh(model, TEXTS[1:])))
+    assert vector["dog"] == pytest.approx(vector["fish"] / 2)
+    assert "dog" in [term.term for term in model.expand(TEXTS[1]).added]
+    model.kept[model.wordpieces.term_ids["dog"]] = False
+    assert "dog" not in model.encode(TEXTS[1])
+
+
+def test_forms_are_saved_with_the_model(with_fish_and_dog: SpadeModel, tmp_path: Path) -> None:
+    with_fish_and_dog.save_pretrained(tmp_path)
+    loaded = SpadeModel.from_pretrained(tmp_path)
+    assert loaded.encode(TEXTS) == with_fish_and_dog.encode(TEXTS)
+    assert loaded.fingerprint == with_fish_and_dog.fingerprint
+
+
+def test_forms_are_switched_off_in_another_model(with_fish_and_dog: SpadeModel) -> None:
+    before = with_fish_and_dog.encode(TEXTS)
+    plain = with_forms(with_fish_and_dog, 0.0, None)
+    assert plain.forms is None and plain.config.forms == 0.0
+    assert plain.encode(TEXTS) != before
+    assert with_fish_and_dog.encode(TEXTS) == before  # unchanged
+    with pytest.raises(UsageError, match=r"a share of 0\.5 needs forms"):
+        with_forms(plain, 0.5, None)
+    with pytest.raises(UsageError, match="forms is a fraction"):
+        with_forms(plain, 2.0, with_fish_and_dog.forms)
+
+
+def test_document_frequencies_of_the_training_documents(
+    tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    size = len(tiny_model.kept)
+    trained_on = TermCounts(torch.arange(size), size, 600)
+    model = with_corpus_idf(tiny_model, 0.5, trained_on)
+    assert tiny_model.document_frequency is None and tiny_model.config.corpus_idf == 0
+    assert model.document_frequency is not None
+    assert torch.equal(model.document_frequency, torch.arange(size) / size)
+    corpus = TermCounts(torch.full((size,), 3), 1000, 5000)
+    expected = idf_weights(corpus, torch.arange(size) / size, 0.5)
+    assert torch.equal(corpus_weights(model, corpus), expected)
+    assert not torch.equal(corpus_weights(model, None), expected)
+    assert torch.equal(corpus_weights(tiny_model, corpus), torch.ones(size))
+    model.save_pretrained(tmp_path)
+    loaded = SpadeModel.from_pretrained(tmp_path)
+    assert loaded.encode(TEXTS) == model.encode(TEXTS) != tiny_model.encode(TEXTS)
+    plain = with_corpus_idf(loaded, 0.0, trained_on)
+    assert plain.document_frequency is None
+    assert plain.encode(TEXTS) == tiny_model.encode(TEXTS)
