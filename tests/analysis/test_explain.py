@@ -30,10 +30,6 @@ TEXT = "The old cat sleeps in the house"
 ANSI = re.compile(r"\033\[[\d;]*m")
 
 
-
-
-
-
 @pytest.mark.java
 def test_the_score_is_the_one_of_search(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
