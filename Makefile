@@ -59,7 +59,7 @@ $(INSTALLED): setup.cfg pyproject.toml constraints.txt
 	touch $@
 
 $(EXTRAS): $(INSTALLED)
-	$(PIP) -e '.[ray,pisa,milvus]'
+	$(PIP) -e '.[ray,pisa,milvus,docs]'
 	touch $@
 
 $(DOCS): $(INSTALLED)

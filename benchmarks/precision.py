@@ -34,8 +34,9 @@ from spade_pyserini import SpadeModel, open_corpus
 from spade_pyserini.models.backbone import load_backbone
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Document
-from spade_pyserini.train.recipe import DevCollection
-from spade_pyserini.train.validate import DevSet, validate
+from spade_pyserini.train.dev_set import DevSet
+from spade_pyserini.train.settings import DevCollection
+from spade_pyserini.train.validate import validate
 
 TEXTS, LENGTH = 24, 86
 ROUNDS = 3

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -49,8 +48,7 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_collection(folder, options.max_length)
-        recipe = replace(
-            load_recipe(options.recipe).with_settings(options.set),
+        recipe = load_recipe(options.recipe).with_settings(options.set).change(
             corpus=str(folder / "corpus.jsonl"),
             queries=str(folder / "queries.tsv"),
             qrels=str(folder / "qrels.txt"),
@@ -65,7 +63,7 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
         train(recipe, folder / "run")
         rates = [line["documents_per_second"] for line in read_log(folder / "run", "step")]
     # The same documents go through both encoders in warm-up; a rate counts each pass.
-    documents = 2 * options.batch_size * (1 + recipe.hard_negatives)
+    documents = 2 * options.batch_size * (1 + recipe.data.hard_negatives)
     seconds = fmean(documents / rate for rate in rates)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     return {"rate": documents / seconds, "seconds": seconds, "peak": peak}

@@ -1,4 +1,4 @@
-"""Small real things that the tests share: a tokenizer, a model, a corpus, vectors, an index."""
+"""Small but real fixtures: a tokenizer, a model, a corpus, vectors, an index, a recipe."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import os
 from pathlib import Path
 
-# Nothing in the tests may ask a hub: a machine without network would wait for time-outs.
+# No test may call the model hub: a machine without network would wait for time-outs.
 os.environ["HF_HUB_OFFLINE"] = "1"
-# Most models here are tiny: handing their work to threads costs ten times the work itself.
+# Most models here are tiny: with threads they take ten times as long.
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import pytest
@@ -22,11 +22,12 @@ from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.models import SpadeConfig
 from spade_pyserini.models.extensions import with_corpus_idf
 from spade_pyserini.models.term_counts import TermCounts
-from spade_pyserini.train import Recipe
+from spade_pyserini.train import Recipe, make_recipe
 from tests.commands import Commands
 
 ROOT = Path(__file__).resolve().parent.parent
-SHARED_DATA = ROOT.parent / "shared" / "data"
+# Local collections for `shared_data` only: no other test may depend on a user's data.
+DATA_DIR = os.environ.pop("SPADE_DATA_DIR", None)
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = (
     "the a of in and to is cat dog bird fish house tree river red blue green old new big small "
@@ -35,11 +36,10 @@ WORDS = (
 
 
 def shared_data(name: str) -> Path:
-    """A collection under ../shared/data; the test is skipped, saying so, where it is not."""
-    path = SHARED_DATA / name
-    if not path.exists():
-        pytest.skip(f"needs ../shared/data/{name}, which is not here")
-    return path
+    """Path of a local collection in $SPADE_DATA_DIR; skips the test where it is missing."""
+    if DATA_DIR is None or not Path(DATA_DIR, name).exists():
+        pytest.skip(f"needs the collection {name} in $SPADE_DATA_DIR")
+    return Path(DATA_DIR, name).resolve()
 
 
 @pytest.fixture(scope="session")
@@ -79,14 +79,14 @@ def tiny_model(tiny_backbone: Path) -> SpadeModel:
 
 
 def lively(model: SpadeModel) -> SpadeModel:
-    """Lift the random weighting head above its last ReLU, so that its scores are not all 0."""
+    """Raise the bias of the random weighting head, so that its ReLU does not return only 0."""
     with torch.no_grad():
         model.weighting.head.get_parameter("3.bias").add_(1)
     return model
 
 
 def with_lively_adapters(model: SpadeModel) -> SpadeModel:
-    """Adapters that do something, and something else in each encoder."""
+    """Give the adapters random weights, different in each encoder."""
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -110,7 +110,7 @@ def tiny_model_folder(tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathF
 
 
 def write_corpus(path: Path, count: int = 30) -> Path:
-    """A BEIR corpus of short sentences, all different."""
+    """Write a BEIR corpus of short sentences, all different."""
     path.mkdir(parents=True, exist_ok=True)
     words = [word for word in WORDS if not word.startswith("##")]
     with (path / "corpus.jsonl").open("w") as stream:
@@ -141,7 +141,7 @@ def many(tmp_path: Path) -> Path:
 def tiny_vectors(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """Encoded in three shards. Session-wide: copy before changing anything."""
+    """The tiny corpus, encoded in three shards. Shared by all tests: copy it before a change."""
     folder = tmp_path_factory.mktemp("encode") / "tiny"
     encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, folder, EncodeOptions(shard_size=12))
     return folder
@@ -149,7 +149,7 @@ def tiny_vectors(
 
 @pytest.fixture(scope="session")
 def tiny_index(tiny_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Session-wide: copy before changing anything."""
+    """The index of `tiny_vectors`. Shared by all tests: copy it before a change."""
     folder = tmp_path_factory.mktemp("index") / "tiny"
     build_impact_index(tiny_vectors, folder)
     return folder
@@ -159,7 +159,7 @@ def tiny_index(tiny_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def recipe(
     tiny_backbone: Path, tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Recipe:
-    """Six queries, two of their documents relevant, hard negatives from a run."""
+    """A recipe with six queries, two relevant documents each, and hard negatives from a run."""
     folder = tmp_path_factory.mktemp("training")
     texts = ["old cat", "big dog", "red river", "open file", "a small bird", "the tree sings"]
     with (
@@ -174,7 +174,7 @@ def recipe(
                 run.write(f"q{qid} Q0 {docid} {rank + 1} {9 - rank} x\n")
                 if rank < 2:
                     qrels.write(f"q{qid} 0 {docid} 1\n")
-    return Recipe(
+    return make_recipe(
         backbone=str(tiny_backbone),
         corpus=str(tiny_corpus),
         queries=str(folder / "queries.tsv"),

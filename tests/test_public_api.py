@@ -37,13 +37,6 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert done.stdout == "set()\n"
 
 
-@pytest.mark.parametrize("command", ["encode", "evaluate", "sweep", "train"])
-def test_help_loads_nothing_heavy(command: str) -> None:
-    code = f"import sys, spade_pyserini.{command}.__main__; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
-
-
 def test_index_topics_and_search_load_no_model() -> None:
     modules = ", ".join(f"spade_pyserini.{name}" for name in ("index", "topics", "search"))
     code = (

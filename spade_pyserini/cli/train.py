@@ -8,6 +8,8 @@ from spade_pyserini.cli import arguments
 
 EXAMPLE = """spade train --recipe mini --set corpus=my-corpus/ \\
       --set queries=queries.tsv --set qrels=qrels.txt --output my-model"""
+# The last three are older names of masked-lm, term-vectors and templates.
+STAGES = ("mine", "masked-lm", "term-vectors", "train", "templates", "head", "queries", "requests")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -26,12 +28,15 @@ def parser() -> argparse.ArgumentParser:
     add("--output", required=True, metavar="DIR", help="folder of the run; the model is DIR/best")
     add(
         "--stage",
-        choices=("mine", "head", "queries", "requests", "train"),
+        choices=STAGES,
+        metavar="STAGE",
         default="train",
-        help="mine: write runs of BM25 into DIR, for the settings `negatives` and `dev_pool`; "
-        "head: fit a masked-LM head on the corpus, DIR/best is for the setting `init`; "
-        "queries: start the expansion head from a dense bi-encoder, DIR/best likewise; "
-        "requests: learn weights of words around queries for the model `init`",
+        help="mine: write BM25 runs into DIR, for the settings `negatives` and `dev_pool`; "
+        "masked-lm: fit a masked-LM head on the corpus; "
+        "term-vectors: initialize the expansion head from a dense bi-encoder; "
+        "train: warm-up and fine-tuning; "
+        "templates: learn weights for the words of query templates. DIR/best of masked-lm and "
+        "term-vectors is for the setting `init`",
     )
     add("--resume", action="store_true", help="continue after the last checkpoint in DIR")
     return parser
@@ -39,23 +44,10 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run a stage and print the paths that it wrote."""
-    from spade_pyserini.train import (
-        fit_head,
-        fit_query_head,
-        fit_request_weights,
-        load_recipe,
-        mine_negatives,
-        train,
-    )
+    from spade_pyserini.train import load_recipe, run_stage
 
     recipe = load_recipe(options.recipe).with_settings(options.set)
-    if options.stage == "mine":
-        print(*mine_negatives(recipe, options.output), sep="\n")
-    elif options.stage == "head":
-        print(fit_head(recipe, options.output, resume=options.resume))
-    elif options.stage == "queries":
-        print(fit_query_head(recipe, options.output, resume=options.resume))
-    elif options.stage == "requests":
-        print(fit_request_weights(recipe, options.output, resume=options.resume))
-    else:
-        print(train(recipe, options.output, resume=options.resume))
+    paths = run_stage(
+        options.stage, recipe, options.output, resume=options.resume, data_dir=options.data_dir
+    )
+    print(*paths, sep="\n")

@@ -1,19 +1,22 @@
-"""Checkpoints: everything a killed run needs to end with the same weights, and no pickle.
+"""Checkpoints: the state from which a killed run continues to the same weights, without pickle.
 
 ::
 
     RUN/checkpoint/state.json             step, position in the data, queues, best figures
-    RUN/checkpoint/tensors.safetensors    weights, both optimisers, document frequencies, random
+    RUN/checkpoint/tensors.safetensors    weights, optimizers, document frequencies, random states
 
-A checkpoint is written beside the last one and takes its place by renaming.
+A new checkpoint is written next to the last one and replaces it by renaming.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 import torch
+from accelerate import Accelerator
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -25,10 +28,71 @@ from spade_pyserini.models.adapters import is_frozen
 
 FORMAT = "spade_pyserini.checkpoint/1"
 NAME = "checkpoint"
+RANDOM = "random."
+
+
+class Counter(Protocol):
+    """An object with tensors as its state, like `DocumentFrequency`."""
+
+    def state_dict(self) -> dict[str, Tensor]: ...
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None: ...
+
+
+class TrainingState(NamedTuple):
+    """Saves and restores the tensors of a run: every stage that can be resumed uses it.
+
+    counters: further objects with tensors, by name. All processes of a run call both methods.
+    """
+
+    accelerator: Accelerator
+    model: SpadeModel
+    optimizers: dict[str, torch.optim.Optimizer]
+    counters: Mapping[str, Counter] = MappingProxyType({})
+
+    def save(self, run: Path, state: dict[str, Any]) -> None:
+        """Write the checkpoint of a run; ``state`` holds all values that are not tensors."""
+        device = self.accelerator.device
+        tensors = {f"{RANDOM}cpu": torch.get_rng_state()}
+        if device.type == "cuda":
+            tensors[f"{RANDOM}cuda"] = torch.cuda.get_rng_state(device)
+        # One row for each process.
+        tensors = {x: self.accelerator.gather(tensors[x][None].to(device)) for x in tensors}
+        if not self.accelerator.is_main_process:
+            return
+        tensors |= weight_tensors(self.model)
+        for name, optimizer in self.optimizers.items():
+            tensors |= optimizer_tensors(optimizer, f"optimiser.{name}")
+        for name, counter in self.counters.items():
+            tensors |= {f"{name}.{key}": value for key, value in counter.state_dict().items()}
+        save_checkpoint(run, state, tensors)
+
+    def restore(self, run: Path) -> dict[str, Any] | None:
+        """Load the checkpoint of a run; returns the values given to `save`, or None."""
+        checkpoint = load_checkpoint(run)
+        if checkpoint is None:
+            return None
+        state, tensors = checkpoint
+        load_weights(self.model, tensors)
+        for name, optimizer in self.optimizers.items():
+            load_optimizer(optimizer, tensors, name)
+        for name, counter in self.counters.items():
+            counter.load_state_dict(_with_prefix(tensors, f"{name}."))
+        self._restore_random_states(_with_prefix(tensors, RANDOM))
+        return state
+
+    def _restore_random_states(self, states: dict[str, Tensor]) -> None:
+        row, device = self.accelerator.process_index, self.accelerator.device
+        # Earlier versions of the masked-LM stage saved no rows for processes.
+        rows = {name: state.view(-1, state.shape[-1]) for name, state in states.items()}
+        own = {name: state[row % len(state)].clone() for name, state in rows.items()}
+        torch.set_rng_state(own["cpu"])
+        if "cuda" in own and device.type == "cuda":
+            torch.cuda.set_rng_state(own["cuda"], device)
 
 
 def save_checkpoint(run: Path, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-    """Write the run's checkpoint; the one before stays until this one is whole."""
+    """Write the checkpoint of a run; the last one stays until this one is complete."""
     fresh, old = run / f"{NAME}.new", run / f"{NAME}.old"
     remove(fresh)
     fresh.mkdir(parents=True)
@@ -43,8 +107,8 @@ def save_checkpoint(run: Path, state: dict[str, Any], tensors: dict[str, Tensor]
 
 
 def load_checkpoint(run: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
-    """The newest whole checkpoint of a run, or None where there is none yet."""
-    # Killed between the two renames, only the old one is there.
+    """The newest complete checkpoint of a run, or None if there is none yet."""
+    # A run that was killed between the two renames has only the old one.
     folder = next((run / name for name in (NAME, f"{NAME}.old") if (run / name).is_dir()), None)
     if folder is None:
         return None
@@ -53,41 +117,45 @@ def load_checkpoint(run: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | Non
         return state, load_file(folder / "tensors.safetensors")
     except (SpadeError, SafetensorError, OSError) as error:
         message = f"{folder}: the checkpoint is damaged ({error})"
-        raise ArtifactError(f"{message}; remove it to begin again") from None
+        raise ArtifactError(f"{message}; remove it to start the run again") from None
 
 
 def weight_tensors(model: SpadeModel) -> dict[str, Tensor]:
-    """All of the model that training may change, for `save_checkpoint`."""
+    """The tensors of the model that training can change, for `save_checkpoint`."""
     frozen = model.config.adapter_rank > 0
     weights = model.state_dict()
     return {f"model.{x}": weights[x] for x in weights if not (frozen and is_frozen(x))}
 
 
 def load_weights(model: SpadeModel, tensors: dict[str, Tensor]) -> None:
-    """Undo `weight_tensors`."""
-    prefix = "model."
-    weights = {x.removeprefix(prefix): tensors[x] for x in tensors if x.startswith(prefix)}
+    """Restore the tensors of `weight_tensors`."""
+    weights = _with_prefix(tensors, "model.")
     model.load_state_dict(weights, strict=not model.config.adapter_rank)
 
 
-def optimiser_tensors(optimiser: torch.optim.Optimizer, prefix: str) -> dict[str, Tensor]:
-    """Adam's moments and steps by name, for `save_checkpoint`."""
+def optimizer_tensors(optimizer: torch.optim.Optimizer, prefix: str) -> dict[str, Tensor]:
+    """Adam's moments and step counts by name, for `save_checkpoint`."""
     return {
         f"{prefix}.{number}.{name}": value
-        for number, moments in optimiser.state_dict()["state"].items()
+        for number, moments in optimizer.state_dict()["state"].items()
         for name, value in moments.items()
     }
 
 
-def load_optimiser(
-    optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor], prefix: str
-) -> None:
-    """Undo `optimiser_tensors`."""
+def load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], name: str) -> None:
+    """Restore the tensors of `optimizer_tensors`."""
     states: dict[int, dict[str, Tensor]] = {}
-    for key, value in tensors.items():
-        if key.startswith(f"{prefix}."):
-            number, name = key.removeprefix(f"{prefix}.").split(".")
-            states.setdefault(int(number), {})[name] = value
-    optimiser.load_state_dict(
-        {"state": states, "param_groups": optimiser.state_dict()["param_groups"]}
+    # Earlier versions of the masked-LM stage saved their only optimizer without a name.
+    for prefix in ("optimiser.", f"optimiser.{name}."):
+        for key, value in _with_prefix(tensors, prefix).items():
+            number, _, moment = key.partition(".")
+            if number.isdigit():
+                states.setdefault(int(number), {})[moment] = value
+    optimizer.load_state_dict(
+        {"state": states, "param_groups": optimizer.state_dict()["param_groups"]}
     )
+
+
+def _with_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors whose names begin with the prefix, without it."""
+    return {x.removeprefix(prefix): tensors[x] for x in tensors if x.startswith(prefix)}

@@ -1,4 +1,4 @@
-"""What a run writes down as it goes: ``log.jsonl``, and TensorBoard's files where it is installed.
+"""The log of a run: ``log.jsonl``, and TensorBoard's files if TensorBoard is installed.
 
 {"event": "step", "step": 12, "weighting_ranking": 2.31, ...}
 """
@@ -17,14 +17,14 @@ EVENTS = "tensorboard"
 
 
 class RunLog:
-    """Only the main process of a run writes."""
+    """Writes the log of a run. Only the main process is ``active``; others write nothing."""
 
     def __init__(self, run: Path, active: bool = True) -> None:
         self.run, self.active = run, active
         self._board: Any = None
 
     def begin(self, step: int) -> None:
-        """Go on after ``step``: lines of steps that will be done again are forgotten."""
+        """Continue after ``step``: removes the lines of later steps, which will be repeated."""
         path = self.run / FILE
         if not self.active:
             return
@@ -38,7 +38,7 @@ class RunLog:
             self._board = SummaryWriter(str(self.run / EVENTS), purge_step=step)
 
     def write(self, event: str, step: int, **values: Any) -> None:
-        """One line; numbers go to TensorBoard too."""
+        """Append a line; numbers also go to TensorBoard."""
         if not self.active:
             return
         with (self.run / FILE).open("a") as stream:
@@ -49,20 +49,21 @@ class RunLog:
                     self._board.add_scalar(f"{event}/{name}", value, step)
 
     def close(self) -> None:
+        """Close TensorBoard's files."""
         if self._board is not None:
             self._board.close()
 
 
 def read_log(run: Path, event: str | None = None) -> list[dict[str, Any]]:
-    """The lines of a run's log, all or those of one kind. A line cut off by a kill is left out."""
-    found: list[dict[str, Any]] = []
-    if not (run / FILE).exists():  # a run of no steps and no validation
-        return found
+    """The lines of a run's log, or only those of one event. Skips a line that a kill cut off."""
+    if not (run / FILE).exists():  # a run without steps and validation
+        return []
+    lines: list[dict[str, Any]] = []
     for text in (run / FILE).read_text().splitlines():
         try:
             line = json.loads(text)
         except json.JSONDecodeError:
             continue
         if event in (None, line["event"]):
-            found.append(line)
-    return found
+            lines.append(line)
+    return lines

@@ -1,11 +1,12 @@
-"""The training loop, top to bottom.
+"""The training loop.
 
-Warm-up trains each encoder alone on the same batches. Fine-tuning goes block by block: each
-encoder measures its loss on the samples of a block and hands the tau percent largest to the
-other, which trains on them; top-k and corpus-level pruning are on.
+In the warm-up stage, each encoder is trained alone on the same batches: the weighting encoder with
+Eq. 11, the expansion encoder with Eq. 12. In the fine-tuning stage, each encoder is trained on the
+samples that are hard for the other (co-training), with document-level pruning (top-k, Eq. 8) and
+corpus-level pruning.
 
-    python -m spade_pyserini.train --recipe smoke --output runs/train.smoke
-    python -m spade_pyserini.train --recipe smoke --output runs/train.smoke --resume
+    spade train --recipe smoke --output runs/train.smoke
+    spade train --recipe smoke --output runs/train.smoke --resume
 """
 
 from __future__ import annotations
@@ -23,373 +24,250 @@ from accelerate.utils import broadcast_object_list
 from torch import Tensor
 from tqdm import tqdm
 
-from spade_pyserini.encode.calibration import calibrated_scale
 from spade_pyserini.errors import SpadeError, UsageError
-from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.aggregation import mix
-from spade_pyserini.models.extensions import with_corpus_idf
-from spade_pyserini.models.tensors import pad_batch
-from spade_pyserini.models.term_counts import (
-    TermCounts,
-    count_terms,
-    counted_idf,
-    empty_counts,
-    merge_counts,
-    most_frequent,
-)
-from spade_pyserini.train.checkpoint import (
-    load_checkpoint,
-    load_optimiser,
-    load_weights,
-    optimiser_tensors,
-    save_checkpoint,
-    weight_tensors,
-)
-from spade_pyserini.train.data import SampleStream, TrainingData, load_training_data
-from spade_pyserini.train.exchange import hardest
+from spade_pyserini.train.beyond.extensions import extend
+from spade_pyserini.train.checkpoint import TrainingState
+from spade_pyserini.train.cotraining import Cotraining
+from spade_pyserini.train.data import TrainingData, load_training_data
+from spade_pyserini.train.dev_set import DevSet
+from spade_pyserini.train.encoders import ENCODERS, encode_documents
+from spade_pyserini.train.initial_model import start_model
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.objective import Objective
-from spade_pyserini.train.optimizers import encoder_optimiser, query_optimiser
-from spade_pyserini.train.optimizers import step as optimise
-from spade_pyserini.train.pruning import DocumentFrequency, PruningSettings
+from spade_pyserini.train.optimizers import encoder_optimizer
+from spade_pyserini.train.optimizers import step as step_optimizer
+from spade_pyserini.train.pruning import DocumentFrequency
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import draw_curves, write_card
-from spade_pyserini.train.run import claim, run_stage, start_accelerator, start_model
-from spade_pyserini.train.step import LossParts, backward
-from spade_pyserini.train.validate import ALPHAS, DevSet, Validation, validate
+from spade_pyserini.train.run import Run, start_accelerator
+from spade_pyserini.train.samples import DataDir
+from spade_pyserini.train.selection import ModelSelection
+from spade_pyserini.train.step import Encode, LossParts, backward
+from spade_pyserini.train.stream import SampleStream
 
 logger = logging.getLogger(__name__)
-CALIBRATION_SAMPLE = 1000  # training documents that the scale of quantization is taken from
-SIMILAR = 16  # documents that are padded to one length
-ENCODERS = ("weighting", "expansion")
-BOTH = ("cotrain", "apart", "joint")  # strategies that train both
+STAGE = "train"
+DUAL = ("cotrain", "apart", "joint")  # strategies that train both encoders
 
 
-def train(recipe: Recipe, output: str | Path, *, resume: bool = False) -> Path:
-    """Train by ``recipe`` into the folder ``output``; returns the folder of the best model."""
-    return run_stage("train", _train, recipe, output, resume)
+def train(
+    recipe: Recipe, output: str | Path, *, resume: bool = False, data_dir: DataDir = None
+) -> Path:
+    """Train a model into the folder ``output``; returns the folder of the best model.
+
+    ``resume`` continues after the last checkpoint. Names of collections are looked up below
+    ``data_dir``.
+    """
+    return Run(STAGE, recipe, Path(output), data_dir).execute(_train, resume=resume)
 
 
-def _train(recipe: Recipe, run: Path) -> None:
-    trainer = Trainer(recipe, run)
+def _train(run: Run) -> None:
+    trainer = Trainer(run)
     trainer.train()
     if trainer.accelerator.is_main_process:
-        write_card(run, recipe, trainer.best)
-        if recipe.steps:
-            draw_curves(run)
+        write_card(run.folder, run.recipe, trainer.selection.best)
+        if run.recipe.optimization.steps:
+            draw_curves(run.folder)
 
 
 class Trainer:
-    """One run: the model, its optimisers, and the state that a checkpoint keeps."""
+    """A training run: the model, its optimizers, and the state that checkpoints save."""
 
-    def __init__(self, recipe: Recipe, run: Path) -> None:
-        self.recipe, self.run = recipe, run
+    def __init__(self, run: Run) -> None:
+        self.run, self.recipe = run, run.recipe
+        recipe = run.recipe
         self.accelerator = start_accelerator(recipe)
-        torch.manual_seed(recipe.seed)
-        self.data: TrainingData = load_training_data(recipe)
-        self.model = start_model(recipe).to(self.accelerator.device)
-        self.dev = [DevSet(one, self.model.wordpieces) for one in recipe.dev_collections]
-        self.counts = self._count_terms()
-        self.trained = [name for name in ENCODERS if recipe.strategy in (*BOTH, name)]
-        self.optimisers = {
-            name: encoder_optimiser(self.model, name, recipe) for name in self.trained
+        torch.manual_seed(recipe.optimization.seed)
+        self.data: TrainingData = load_training_data(recipe, run.data_dir)
+        model = start_model(recipe).to(self.accelerator.device)
+        dev = [DevSet(one, model.wordpieces, run.data_dir) for one in recipe.dev_collections]
+        self.model, extensions = extend(recipe, self.data, model)
+        self.objective = Objective(recipe, self.data, self.model, extensions)
+        self.trained = [x for x in ENCODERS if recipe.cotraining.strategy in (*DUAL, x)]
+        self.optimizers: dict[str, torch.optim.Optimizer] = {
+            name: encoder_optimizer(self.model, name, recipe.optimization) for name in self.trained
         }
-        self._weigh_terms()
-        self.objective = Objective(recipe, self.data, self.model, self.counts)
-        settings = PruningSettings(recipe.gammas, recipe.period)
-        self.frequency = DocumentFrequency(len(self.model.kept), settings)
-        shares = [collection.share for collection in recipe.collections]
-        self.stream = SampleStream(self.data.sizes, recipe.seed, shares)
-        self.queues: dict[str, list[int]] = {name: [] for name in self.trained}
+        self.optimizers |= extensions.optimizers()
+        self.frequency = DocumentFrequency(len(self.model.kept), recipe.pruning)
+        shares = [collection.share for collection in recipe.training_collections]
+        self.stream = SampleStream(self.data.sizes, recipe.optimization.seed, shares)
+        self.cotraining = Cotraining(self.objective, self.encode_for_exchange)
+        self.selection = ModelSelection(recipe, run.folder, dev, self.data.documents)
         self.step = 0
-        self.encoded = 0  # documents of the running step
-        self.best: dict[str, Any] = {}
-        self.worse = 0
-        self.log = RunLog(run, self.accelerator.is_main_process)
-        if recipe.batch_size % self.accelerator.num_processes:
-            message = "batch_size does not divide by the number of processes"
+        self.log = RunLog(run.folder, self.accelerator.is_main_process)
+        if recipe.optimization.batch_size % self.accelerator.num_processes:
+            message = "batch_size is not a multiple of the number of processes"
             raise UsageError(f"recipe: {message}, {self.accelerator.num_processes}")
-        claim(run, "train", recipe, self.accelerator)
-
-    def _count_terms(self) -> list[TermCounts]:
-        """Of each collection, where the recipe needs them. They choose terms to expand by."""
-        recipe, expandable = self.recipe, self.model.expansion.expandable
-        needed = (recipe.idf != "none", recipe.expansion_terms, recipe.teacher_bm25)
-        if not any((*needed, self.corpus_idf)):
-            return []
-        length, size = self.model.config.max_length, len(expandable)
-        counts = [
-            count_terms(self.model.wordpieces, texts, size, length)
-            for texts in self.data.documents_by_collection()
-        ]
-        if recipe.expansion_terms:
-            expandable.copy_(most_frequent(merge_counts(counts).df, recipe.expansion_terms))
-        return counts
-
-    @property
-    def corpus_idf(self) -> float:
-        """The recipe's, or that of the model that this run starts from."""
-        given = self.recipe.corpus_idf
-        return self.model.config.corpus_idf if given is None else given
-
-    def _weigh_terms(self) -> None:
-        """What the model that this run starts from does not have already."""
-        weights, power = self.model.query_weights, self.corpus_idf
-        if self.recipe.idf != "none" and (weights == 1).all():
-            seen, queries = merge_counts(self.counts), self.data.queries.values()
-            counted = counted_idf(self.model.wordpieces, seen, queries).to(weights)
-            weights.data = counted ** (1 - power)  # the rest is for the corpus to say
-        if power != self.model.config.corpus_idf:
-            size = len(self.model.kept)
-            counts = merge_counts([empty_counts(size), *self.counts])
-            self.model = with_corpus_idf(self.model, power, counts)
-        if self.recipe.idf == "learned":
-            weights.requires_grad_()
-            self.optimisers["query"] = query_optimiser(self.model, self.recipe)
+        run.claim(self.accelerator)
 
     # The loop
 
     def train(self) -> None:
-        """Go on from the last checkpoint, or begin, until the end or until nothing improves."""
-        recipe = self.recipe
+        """Train to the last step, or until validations no longer improve.
+
+        Continues after the last checkpoint, if there is one.
+        """
+        steps, settings = self.recipe.optimization.steps, self.recipe.validation
         self._restore()
-        with tqdm(total=recipe.steps, initial=self.step, desc="training", disable=None) as bar:
-            while self.step < recipe.steps and self.worse < recipe.patience:
-                self.model.train()
-                start = time.perf_counter()
-                parts: dict[str, float] = {}
-                self.encoded = 0
-                if recipe.strategy == "joint":
-                    parts |= self._train_jointly(self._next_batch("weighting"))
-                else:
-                    for name in self.trained:
-                        parts |= self._train_encoder(name, self._next_batch(name))
-                removed = self.frequency.prune(self.model.kept) if self.pruning else 0
-                self.step += 1
-                seconds = time.perf_counter() - start
-                rate = round(self.encoded / seconds, 2)
-                self._log("step", **parts, removed=removed, documents_per_second=rate)
+        with tqdm(total=steps, initial=self.step, desc="training", disable=None) as bar:
+            while self.step < steps and self.selection.worse < settings.patience:
+                parts = self.train_step()
                 bar.update()
                 bar.set_postfix({key: f"{value:.3f}" for key, value in parts.items()})
-                if self.step % recipe.validate_every == 0 or self.step == recipe.steps:
+                if self.step % settings.validate_every == 0 or self.step == steps:
                     self._validate()
-                    self._checkpoint()
-        if recipe.steps == 0 and not self.best:  # the start with other settings
+                    self._save()
+        if steps == 0 and not self.selection.best:  # only the settings of ``init`` change
             self._validate()
         self.log.close()
 
     @property
     def warming_up(self) -> bool:
-        return self.step < self.recipe.warmup_steps and self.recipe.strategy != "apart"
+        """Whether the next step belongs to the warm-up stage."""
+        apart = self.recipe.cotraining.strategy == "apart"
+        return self.step < self.recipe.optimization.warmup_steps and not apart
 
     @property
     def pruning(self) -> bool:
-        """Document- and corpus-level pruning are for fine-tuning."""
+        """Whether the next step prunes, as the fine-tuning stage does."""
         return not self.warming_up and "expansion" in self.trained
 
-    def _next_batch(self, name: str) -> list[int]:
-        """Places of the next samples for an encoder."""
-        size = self.recipe.batch_size
-        if self.warming_up or self.recipe.strategy != "cotrain":
-            # All encoders take the same samples: the first asks the stream, the others its queue.
-            if not self.queues[name]:
-                taken = self.stream.take(size)
-                for other in self.trained:
-                    self.queues[other] = list(taken)
-        else:
-            while len(self.queues[name]) < size:
-                self._exchange_block()
-        batch, self.queues[name] = self.queues[name][:size], self.queues[name][size:]
-        return batch
-
-    def _exchange_block(self) -> None:
-        """Each encoder hands its tau percent largest losses of a block to the other."""
-        block = self.stream.take(self.recipe.block)
-        count = max(1, math.floor(len(block) * self.recipe.tau / 100))
-        self.model.eval()
-        hard = {
-            name: hardest(self.objective, partial(self._only_encode, name), block, count)
-            for name in ENCODERS
-        }
+    def train_step(self) -> dict[str, float]:
+        """Train each encoder on one batch, then prune; returns the parts of the losses."""
         self.model.train()
-        self.queues["weighting"] += hard["expansion"]
-        self.queues["expansion"] += hard["weighting"]
-        both = set(hard["weighting"]) & set(hard["expansion"])
-        # Of the step that wants it: what is done again after a kill is forgotten together.
-        self.log.write("exchange", self.step + 1, samples=count, overlap=len(both) / count)
+        start, documents = time.perf_counter(), 0
+        parts: dict[str, float] = {}
+        cotraining = self.recipe.cotraining.strategy == "cotrain" and not self.warming_up
+        size = self.recipe.optimization.batch_size
+        batch = [] if cotraining else self.stream.take(size)
+        if self.recipe.cotraining.strategy == "joint":
+            parts |= self.train_jointly(batch)
+            documents = len(self.objective.documents(batch))
+        else:
+            for encoder in self.trained:
+                if cotraining:
+                    batch = self.next_hard_batch(encoder)
+                parts |= self.train_encoder(encoder, batch)
+                documents += len(self.objective.documents(batch))
+        removed = self.frequency.prune(self.model.kept) if self.pruning else 0
+        self.step += 1
+        rate = round(documents / (time.perf_counter() - start), 2)
+        self.log.write("step", self.step, **parts, removed=removed, documents_per_second=rate)
+        return parts
 
-    @torch.no_grad()
-    def _only_encode(self, name: str, ids: list[list[int]]) -> Tensor:
-        with self.accelerator.autocast():
-            return self._encode(name, ids).float()
+    def next_hard_batch(self, encoder: str) -> list[int]:
+        """The next samples for an encoder: those that are hard for the other one."""
+        size = self.recipe.optimization.batch_size
+        while len(self.cotraining.queues[encoder]) < size:
+            self.model.eval()
+            hard = self.cotraining.exchange(self.stream.take(self.recipe.cotraining.block))
+            self.model.train()
+            # Logged with the next step: after a kill, both are repeated together.
+            samples, overlap = len(hard.weighting), hard.overlap
+            self.log.write("exchange", self.step + 1, samples=samples, overlap=overlap)
+        return self.cotraining.next_batch(encoder, size)
 
-    # One step of one encoder
+    # One step of one encoder, or of both
 
-    def _train_encoder(self, name: str, places: list[int]) -> dict[str, float]:
-        encode = partial(self._encode, name)
-        vectors, parts = self._backward(encode, places, name == "expansion", [name])
-        if name == "expansion" and self.pruning:
+    def train_encoder(self, encoder: str, samples: list[int]) -> dict[str, float]:
+        """One step of an encoder: Eq. 11 for weighting, Eq. 12 for expansion."""
+        expansion = encoder == "expansion"
+
+        def loss(vectors: Tensor) -> LossParts:
+            return self.objective.loss(samples, vectors, expansion=expansion, pruning=self.pruning)
+
+        vectors, parts = self._backward(partial(self.encode, encoder), samples, loss, [encoder])
+        if expansion and self.pruning:
             self.frequency.add(vectors)
-        return {f"{name}_{part}": value for part, value in parts.items()}
+        return {f"{encoder}_{part}": value for part, value in parts.items()}
 
-    def _train_jointly(self, places: list[int]) -> dict[str, float]:
-        """Both vectors of a document go side by side, [D, 2 |V|], up to the loss on their sum."""
-        self.queues = {name: [] for name in self.trained}
+    def train_jointly(self, samples: list[int]) -> dict[str, float]:
+        """One step of both encoders: Eq. 12 with the aggregated vector v_d (Eq. 10)."""
 
-        def encode(ids: list[list[int]]) -> Tensor:
-            return torch.cat([self._encode(name, ids) for name in ENCODERS], dim=1)
+        def encode(ids: list[list[int]]) -> Tensor:  # both vectors in one row, [D, 2 |V|]
+            return torch.cat([self.encode(name, ids) for name in ENCODERS], dim=1)
 
-        def mixed(both: Tensor) -> Tensor:
-            own, added = both.chunk(2, dim=1)
-            return mix(own, added, self.recipe.joint_alpha)
+        def loss(both: Tensor) -> LossParts:
+            mixed = mix(*both.chunk(2, dim=1), self.recipe.cotraining.joint_alpha)
+            return self.objective.loss(samples, mixed, expansion=True, pruning=self.pruning)
 
-        both, parts = self._backward(encode, places, True, list(ENCODERS), mixed)
+        both, parts = self._backward(encode, samples, loss, list(ENCODERS))
         if self.pruning:
             self.frequency.add(both.chunk(2, dim=1)[1])
         return {f"joint_{part}": value for part, value in parts.items()}
 
     def _backward(
         self,
-        encode: Callable[[list[list[int]]], Tensor],
-        places: list[int],
-        pointwise: bool,
-        names: list[str],
-        mixed: Callable[[Tensor], Tensor] = lambda vectors: vectors,
+        encode: Encode,
+        samples: list[int],
+        loss: Callable[[Tensor], LossParts],
+        encoders: list[str],
     ) -> tuple[Tensor, dict[str, float]]:
-        """``mixed`` makes what is scored of what ``encode`` gives."""
-        docids = self.objective.documents(places)
-        self.encoded += len(docids)
-
-        def loss(vectors: Tensor) -> LossParts:
-            return self.objective.loss(
-                places, docids, pointwise, mixed(vectors), pruned=self.pruning
-            )
-
-        parameters = [one for name in names for one in getattr(self.model, name).parameters()]
-        parameters = [one for one in parameters if one.requires_grad]
+        """Update the weights of encoders; returns document vectors and the parts of the loss."""
+        parameters = [x for name in encoders for x in getattr(self.model, name).parameters()]
         vectors, parts = backward(
             self.accelerator,
             encode,
-            self.objective.ids(docids),
+            self.objective.ids(self.objective.documents(samples)),
             loss,
-            micro_batch=self.recipe.micro_batch,
-            parameters=parameters,
+            micro_batch=self.recipe.optimization.micro_batch,
+            parameters=[parameter for parameter in parameters if parameter.requires_grad],
         )
         if not all(math.isfinite(value) for value in parts.values()):
+            qids = ", ".join(self.data.samples[sample].qid for sample in samples[:5])
             raise SpadeError(
-                f"the loss is {parts} at step {self.step + 1}; the last checkpoint is kept. "
-                "Lower the learning rate, or look at the samples of this batch: "
-                + ", ".join(self.data.samples[place].qid for place in places[:5])
+                f"the loss is {parts} at step {self.step + 1}; the last checkpoint is intact. "
+                f"Lower the learning rate, or look at the queries of this batch: {qids}"
             )
-        for name in (*names, "query"):
-            if name in self.optimisers:
-                optimise(self.optimisers[name], self.recipe, self.step)
-        self.model.query_weights.data.clamp_(min=0)
+        extensions = self.objective.extensions
+        for name in (*encoders, *extensions.optimizers()):
+            step_optimizer(self.optimizers[name], self.recipe.optimization, self.step)
+        extensions.after_step()
         return vectors, parts
 
-    def _encode(self, name: str, ids: list[list[int]]) -> Tensor:
-        """Vectors in the order of the documents; those of like length are computed together."""
-        order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
-        found = []
-        for start in range(0, len(ids), SIMILAR):
-            part = [ids[place] for place in order[start : start + SIMILAR]]
-            inputs = pad_batch(part, self.accelerator.device)
-            if name == "weighting":
-                found.append(self.model.weighting_vectors(*inputs))
-            else:
-                top_k = not self.warming_up
-                found.append(self.model.expansion_vectors(*inputs, top_k=top_k))
-        back = torch.tensor(order, device=self.accelerator.device).argsort()
-        return torch.cat(found)[back]
+    def encode(self, encoder: str, ids: list[list[int]]) -> Tensor:
+        """Vectors of documents, [documents, |V|]; with top-k except in warm-up."""
+        return encode_documents(self.model, encoder, ids, top_k=not self.warming_up)
 
-    # Validation, checkpoints, log
+    @torch.no_grad()
+    def encode_for_exchange(self, encoder: str, ids: list[list[int]]) -> Tensor:
+        """Vectors of documents without gradients."""
+        with self.accelerator.autocast():
+            return self.encode(encoder, ids).float()
+
+    # Validation and checkpoints
 
     def _validate(self) -> None:
         if self.accelerator.is_main_process:
-            self._find_best()
-        # One process measures, all know: they stop together.
-        told = [self.best, self.worse]
-        self.best, self.worse = broadcast_object_list(told)
+            figures = self.selection.update(self.model, self.step)
+            if figures is not None:
+                self.log.write("validation", self.step, **figures._asdict())
+        # Only the main process validates; the others have to stop at the same step.
+        best_and_worse = [self.selection.best, self.selection.worse]
+        self.selection.best, self.selection.worse = broadcast_object_list(best_and_worse)
 
-    def _find_best(self) -> None:
-        only = {"weighting": 0.0, "expansion": 1.0, "joint": self.recipe.joint_alpha}
-        alphas = ALPHAS
-        if self.recipe.strategy in only:
-            alphas = (only[self.recipe.strategy],)
-            self.model = self.model.with_settings(alpha=alphas[0])
-        if not self.dev:
-            if self.step == self.recipe.steps:
-                self._keep_best(None)
-            return
-        found = validate(self.model, self.dev, alphas, self.recipe.precision)
-        self._log("validation", **found._asdict())
-        warmed_up = self.step <= self.recipe.warmup_steps and self.recipe.strategy != "apart"
-        if warmed_up and self.step < self.recipe.steps:
-            return  # not pruned yet: no candidate for the best model
-        if found.mrr > self.best.get("mrr", -1.0):
-            self._keep_best(found)
-            self.worse = 0
-        else:
-            self.worse += 1
+    @property
+    def _state(self) -> TrainingState:
+        counters = {"frequency": self.frequency}
+        return TrainingState(self.accelerator, self.model, self.optimizers, counters)
 
-    def _keep_best(self, found: Validation | None) -> None:
-        """Save the model as it is now, with its alpha and a scale for quantization."""
-        if found is not None:
-            self.best = {"step": self.step, "mrr": found.mrr, "alpha": found.alpha}
-            self.model = self.model.with_settings(alpha=found.alpha)
-        length = self.recipe.encode_length or self.model.config.max_length
-        best = self.model.with_settings(max_length=length).eval()
-        docids = sorted(self.data.documents)
-        spread = docids[:: max(1, len(docids) // CALIBRATION_SAMPLE)]  # over all collections
-        texts = [self.data.documents[docid] for docid in spread]
-        scale = calibrated_scale(SpadeEncoder(best), texts)
-        best = best.with_settings(trained=True, scale=scale)
-        best.save_pretrained(self.run / "best", half=self.recipe.half)
-        self.model.train()
-
-    def _checkpoint(self) -> None:
-        device = self.accelerator.device
-        random = {"random.cpu": torch.get_rng_state()}
-        if device.type == "cuda":
-            random["random.cuda"] = torch.cuda.get_rng_state(device)
-        # One row for each process.
-        states = {x: self.accelerator.gather(random[x][None].to(device)) for x in random}
-        if not self.accelerator.is_main_process:
-            return
-        tensors = weight_tensors(self.model) | states
-        for name, optimiser in self.optimisers.items():
-            tensors |= optimiser_tensors(optimiser, f"optimiser.{name}")
-        for name, tensor in self.frequency.state_dict().items():
-            tensors[f"frequency.{name}"] = tensor
-        state = {
+    def _save(self) -> None:
+        state: dict[str, Any] = {
             "step": self.step,
             "stream": self.stream.state,
-            "queues": self.queues,
-            "best": self.best,
-            "worse": self.worse,
+            "queues": self.cotraining.queues,
+            "best": self.selection.best,
+            "worse": self.selection.worse,
         }
-        save_checkpoint(self.run, state, tensors)
+        self._state.save(self.run.folder, state)
 
     def _restore(self) -> None:
-        found = load_checkpoint(self.run)
-        self.log.begin(found[0]["step"] if found else 0)
-        if found is None:
+        state = self._state.restore(self.run.folder)
+        self.log.begin(state["step"] if state else 0)
+        if state is None:
             return
-        state, tensors = found
-        load_weights(self.model, tensors)
-        for name, optimiser in self.optimisers.items():
-            load_optimiser(optimiser, tensors, f"optimiser.{name}")
-        self.frequency.load_state_dict(
-            {name: tensors[f"frequency.{name}"] for name in ("counts", "numbers")}
-        )
-        row, device = self.accelerator.process_index, self.accelerator.device
-        states = {x: tensors[x][row % len(tensors[x])] for x in tensors if x.startswith("random.")}
-        torch.set_rng_state(states["random.cpu"])
-        if "random.cuda" in states and device.type == "cuda":
-            torch.cuda.set_rng_state(states["random.cuda"], device)
-        self.step, self.worse, self.best = state["step"], state["worse"], state["best"]
-        self.queues, self.stream.state = state["queues"], state["stream"]
-        logger.info("going on after step %d", self.step)
-
-    def _log(self, event: str, **values: Any) -> None:
-        self.log.write(event, self.step, **values)
+        self.step, self.stream.state = state["step"], state["stream"]
+        self.cotraining.queues |= state["queues"]
+        self.selection.best, self.selection.worse = state["best"], state["worse"]
+        logger.info("continuing after step %d", self.step)

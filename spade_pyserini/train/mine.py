@@ -1,9 +1,10 @@
-"""Hard negatives: what BM25 ranks high for a query and nobody judged relevant."""
+"""Hard negatives: documents that BM25 ranks high for a query and that are not judged relevant."""
 
 from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import NamedTuple
 
 from spade_pyserini.corpora import open_corpus
 from spade_pyserini.corpora.qrels import read_qrels
@@ -12,50 +13,74 @@ from spade_pyserini.errors import OutputExistsError, UsageError
 from spade_pyserini.index import build_bm25_index
 from spade_pyserini.search import Bm25Searcher, SearchOptions, search_topics, write_run
 from spade_pyserini.train.recipe import Recipe
+from spade_pyserini.train.samples import DataDir
 
 logger = logging.getLogger(__name__)
 HITS = 100
 
 
-def mine_negatives(recipe: Recipe, output: str | Path, hits: int = HITS) -> list[Path]:
+class MinedRun(NamedTuple):
+    """A run to write: its file name, and the corpus, queries and qrels that it is made from."""
+
+    file: str
+    corpus: str
+    queries: str
+    qrels: str | None
+
+
+def mine_negatives(
+    recipe: Recipe, output: str | Path, *, hits: int = HITS, data_dir: DataDir = None
+) -> list[Path]:
     """Search the recipe's queries with BM25; returns the runs that were written.
 
-    ``negatives.<corpus>.txt`` is for the setting ``negatives``: relevant documents are left out
-    when samples are made from it. ``pool.<corpus>.txt`` is for a validation's ``pool``.
+    ``negatives.<corpus>.txt`` is for the setting ``negatives``; samples leave out its relevant
+    documents. ``pool.<corpus>.txt`` is for the setting ``pool`` of a validation collection.
     """
     folder = Path(output)
-    wanted: list[tuple[str, str, str, str | None]] = []
-    for collection in recipe.collections:
-        if not collection.queries:
-            raise UsageError("the recipe names no queries; add --set queries=...")
-        name = f"negatives.{open_corpus(collection.corpus).name}.txt"
-        wanted.append((name, collection.corpus, collection.queries, collection.qrels))
+    runs = _runs_to_mine(recipe, data_dir)
+    for run in runs:
+        _search(run, folder, hits, data_dir)
+    return [folder / run.file for run in runs]
+
+
+def _runs_to_mine(recipe: Recipe, data_dir: DataDir) -> list[MinedRun]:
+    def name(corpus: str) -> str:
+        return open_corpus(corpus, data_dir=data_dir).name
+
+    runs: list[MinedRun] = []
+    for collection in recipe.training_collections:
+        corpus, queries = collection.corpus, collection.queries
+        if not queries:
+            raise UsageError("the recipe names no queries; add queries=NAME")
+        file = f"negatives.{name(corpus)}.txt"
+        runs.append(MinedRun(file, corpus, queries, collection.qrels))
     for dev in recipe.dev_collections:
-        name = f"pool.{open_corpus(dev.corpus).name}.txt"
-        wanted.append((name, dev.corpus, dev.queries, dev.qrels))
-    wanted = list(dict.fromkeys(wanted))
+        runs.append(MinedRun(f"pool.{name(dev.corpus)}.txt", dev.corpus, dev.queries, dev.qrels))
+    runs = list(dict.fromkeys(runs))
+    files: set[str] = set()
     corpora: dict[str, str] = {}
-    for number, (name, corpus, *_) in enumerate(wanted):
-        if name in (other for other, *_ in wanted[:number]):
-            raise UsageError(f"two collections of the recipe would write {name}; mine them apart")
-        same = corpora.setdefault(open_corpus(corpus).name, corpus)
-        if same != corpus:
-            raise UsageError(f"{same} and {corpus} have the same name; mine them apart")
-    for name, corpus, queries, qrels in wanted:
-        _search(corpus, queries, qrels, folder / name, hits)
-    return [folder / name for name, *_ in wanted]
+    for run in runs:
+        if run.file in files:
+            message = f"two collections of the recipe would write {run.file}"
+            raise UsageError(f"{message}; mine them with two recipes")
+        files.add(run.file)
+        other = corpora.setdefault(name(run.corpus), run.corpus)
+        if other != run.corpus:
+            message = f"{other} and {run.corpus} have the same name"
+            raise UsageError(f"{message}; mine them with two recipes")
+    return runs
 
 
-def _search(corpus: str, queries: str, qrels: str | None, path: Path, hits: int) -> None:
-    topics = read_topics(queries)
-    if qrels is not None:
-        judged = read_qrels(qrels)
+def _search(run: MinedRun, folder: Path, hits: int, data_dir: DataDir) -> None:
+    topics = read_topics(run.queries, data_dir=data_dir)
+    if run.qrels is not None:
+        judged = read_qrels(run.qrels, data_dir=data_dir)
         topics = [topic for topic in topics if topic.qid in judged]
-    documents = open_corpus(corpus)
-    index = path.parent / f"bm25.{documents.name}"
+    documents = open_corpus(run.corpus, data_dir=data_dir)
+    index, path = folder / f"bm25.{documents.name}", folder / run.file
     try:
         build_bm25_index(documents, index, threads=2)
-    except OutputExistsError:  # of a corpus that has changed since
+    except OutputExistsError:  # the corpus has changed since the index was built
         build_bm25_index(documents, index, threads=2, overwrite=True)
     with Bm25Searcher(index) as searcher:
         rankings = search_topics(searcher, topics, SearchOptions(hits=hits, threads=2))

@@ -1,4 +1,4 @@
-"""Optimisers: AdamW for each encoder, one rate for its transformer and one for its head."""
+"""Optimizers: one AdamW for each encoder, with a learning rate for its transformer and its head."""
 
 from __future__ import annotations
 
@@ -6,50 +6,54 @@ import torch
 from torch import nn
 
 from spade_pyserini.models import SpadeModel
-from spade_pyserini.train.recipe import Recipe
+from spade_pyserini.train.settings import OptimizationSettings
 
 
-def encoder_optimiser(model: SpadeModel, name: str, recipe: Recipe) -> torch.optim.AdamW:
-    """For ``weighting`` or ``expansion``; frozen weights are left out."""
+def encoder_optimizer(
+    model: SpadeModel, name: str, settings: OptimizationSettings
+) -> torch.optim.AdamW:
+    """The optimizer of the encoder ``weighting`` or ``expansion``, without frozen weights."""
     encoder: nn.Module = getattr(model, name)
-    rate = getattr(recipe, f"{name}_rate")
-    body = [one for one in encoder.get_submodule("backbone").parameters() if one.requires_grad]
+    rate = getattr(settings, f"{name}_rate")
+    backbone = encoder.get_submodule("backbone").parameters()
+    body = [parameter for parameter in backbone if parameter.requires_grad]
     head = list(encoder.get_submodule("head").parameters())
-    head_rates = [recipe.head_rate, rate]
+    head_rates = [settings.head_rate, rate]
     if name == "expansion":
-        head_rates.insert(0, recipe.expansion_head_rate)
-    head_rate = next(one for one in head_rates if one is not None)  # 0 freezes it
-    return _adamw([(body, rate), (head, head_rate)])
+        head_rates.insert(0, settings.expansion_head_rate)
+    # The first rate that is given: a rate of 0 freezes the head.
+    head_rate = next(head_rate for head_rate in head_rates if head_rate is not None)
+    return adamw([(body, rate), (head, head_rate)])
 
 
-def query_optimiser(model: SpadeModel, recipe: Recipe) -> torch.optim.AdamW:
-    """For learned weights of query terms."""
-    return _adamw([([model.query_weights], recipe.idf_rate)])
-
-
-def _adamw(groups: list[tuple[list[nn.Parameter], float]]) -> torch.optim.AdamW:
+def adamw(groups: list[tuple[list[nn.Parameter], float]]) -> torch.optim.AdamW:
+    """AdamW without weight decay on groups of parameters and their learning rates."""
     return torch.optim.AdamW(
         [{"params": params, "lr": rate, "initial_lr": rate} for params, rate in groups if params],
         weight_decay=0.0,
     )
 
 
-def step(optimiser: torch.optim.Optimizer, recipe: Recipe, number: int) -> None:
-    """Update with the rates of step ``number``, from 0, and clear the gradients."""
-    factor = rate_factor(recipe, number)
-    for group in optimiser.param_groups:
+def step(optimizer: torch.optim.Optimizer, settings: OptimizationSettings, number: int) -> None:
+    """Update the weights at step ``number``, counted from 0, and clear the gradients."""
+    factor = rate_factor(settings, number)
+    for group in optimizer.param_groups:
         group["lr"] = group["initial_lr"] * factor
-    if recipe.max_grad_norm:
-        params = [one for group in optimiser.param_groups for one in group["params"]]
-        nn.utils.clip_grad_norm_(params, recipe.max_grad_norm)
-    optimiser.step()
-    optimiser.zero_grad(set_to_none=True)
+    if settings.max_grad_norm:
+        groups = optimizer.param_groups
+        parameters = [parameter for group in groups for parameter in group["params"]]
+        nn.utils.clip_grad_norm_(parameters, settings.max_grad_norm)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
 
 
-def rate_factor(recipe: Recipe, number: int) -> float:
-    """1 for a constant schedule; else up to 1 within the warm-up of the rate, then down to 0."""
-    if recipe.schedule == "constant":
+def rate_factor(settings: OptimizationSettings, number: int) -> float:
+    """The factor of the learning rates at step ``number``, counted from 0.
+
+    1 for a constant schedule; else up to 1 during ``rate_warmup`` steps, then down to 0.
+    """
+    if settings.schedule == "constant":
         return 1.0
-    up = (number + 1) / (recipe.rate_warmup + 1)
-    down = (recipe.steps - number) / max(1, recipe.steps - recipe.rate_warmup)
+    up = (number + 1) / (settings.rate_warmup + 1)
+    down = (settings.steps - number) / max(1, settings.steps - settings.rate_warmup)
     return min(1.0, up, down)

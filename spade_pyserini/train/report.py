@@ -1,4 +1,4 @@
-"""What a run leaves for people: a picture of its curves, and the card of its model."""
+"""The report of a run: a figure of its curves, and the card of its model."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ PARTS = ("_ranking", "_pointwise", "_flops", "_distillation")
 
 
 def draw_curves(run: Path) -> Path:
-    """``curves.png``: losses above, MRR@10 below."""
+    """Write ``curves.png``: the losses above, MRR@10 below. Returns its path."""
     steps, validations = read_log(run, "step"), read_log(run, "validation")
     figure = Figure(figsize=(8, 6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
-    places = [line["step"] for line in steps]
+    numbers = [line["step"] for line in steps]
     for name in sorted({key for line in steps for key in line if key.endswith(PARTS)}):
-        above.plot(places, [line.get(name) for line in steps], label=name.replace("_", ", "))
+        above.plot(numbers, [line.get(name) for line in steps], label=name.replace("_", ", "))
     above.set_ylabel("loss")
     above.legend()
     for alpha in ("0", "0.5", "1"):
-        found = [line for line in validations if alpha in line["by_alpha"]]
-        values = [line["by_alpha"][alpha] for line in found]
-        below.plot([line["step"] for line in found], values, label=f"alpha {alpha}", alpha=0.6)
+        lines = [line for line in validations if alpha in line["by_alpha"]]
+        values = [line["by_alpha"][alpha] for line in lines]
+        below.plot([line["step"] for line in lines], values, label=f"alpha {alpha}", alpha=0.6)
     best = [line["mrr"] for line in validations]
     below.plot([line["step"] for line in validations], best, "o-", label="best alpha")
     below.set(xlabel="step", ylabel="MRR@10 on dev", ylim=(0, None))
@@ -38,29 +38,33 @@ def draw_curves(run: Path) -> Path:
 
 
 def write_card(run: Path, recipe: Recipe, best: dict[str, Any]) -> Path:
-    """``README.md`` of the model: what it was trained on and how, and how good it was on dev."""
-    told = ("data", "dev")  # named above the table; recipe.json of the run has all of them
+    """Write ``README.md`` of the model: its training data, settings and figures.
+
+    ``best`` holds the step of the validation that the figures come from, or nothing.
+    """
     settings = [
         [name, str(value)]
-        for name, value in recipe.as_json().items()
-        if value is not None and name not in told
+        for name, value in recipe.flat().items()
+        if value is not None and not name.endswith(".collections")  # listed above the table
     ]
     figures = "It was not validated."
-    judged = ", ".join(f"`{one.qrels}`" for one in recipe.dev_collections)
+    qrels = ", ".join(f"`{collection.qrels}`" for collection in recipe.dev_collections)
     for line in read_log(run, "validation"):
         if best and line["step"] == best["step"]:
             figures = (
-                f"MRR@10 {line['mrr']:.4f} and nDCG@10 {line['ndcg']:.4f} on {judged} "
+                f"MRR@10 {line['mrr']:.4f} and nDCG@10 {line['ndcg']:.4f} on {qrels} "
                 f"at alpha {line['alpha']:g}, step {line['step']}, exact float scores; "
-                f"{line['terms']:.1f} terms a document."
+                f"{line['terms']:.1f} terms per document."
             )
     data = [
-        f"- Trained on the queries `{one.queries}` with `{one.qrels or one.triples}`, documents "
-        f"`{one.corpus}`."
-        for one in recipe.collections
+        f"- Trained on the queries `{collection.queries}` with "
+        f"`{collection.qrels or collection.triples or collection.negatives}`, documents "
+        f"`{collection.corpus}`."
+        for collection in recipe.training_collections
     ]
+    init, backbone = recipe.model.init, recipe.model.backbone
     card = CARD.format(
-        start=f"Backbone: `{recipe.backbone}`" if recipe.init is None else f"From `{recipe.init}`",
+        start=f"Backbone: `{backbone}`" if init is None else f"Trained from `{init}`",
         data="\n".join(data),
         figures=figures,
         settings=text_table(["setting", "value"], settings, left=(0, 1)),
@@ -74,13 +78,13 @@ def write_card(run: Path, recipe: Recipe, best: dict[str, Any]) -> Path:
 CARD = """# A SpaDE model
 
 Two document encoders, term weighting and term expansion, for sparse retrieval without a model at
-query time. Made by `spade_pyserini.train`.
+query time. Trained with `spade train`.
 
-- {start}; its licence, and that of the training data, apply to this model.
+- {start}; its licence and the licence of the training data apply to this model.
 {data}
-- On the dev set, on which the checkpoint and alpha were chosen: {figures}
+- On the dev set, on which the checkpoint and alpha were selected: {figures}
 
-    python -m spade_pyserini.encode --corpus MY-CORPUS --model THIS-FOLDER
+    spade encode --corpus MY-CORPUS --model THIS-FOLDER
 
 ## Recipe
 

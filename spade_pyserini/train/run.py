@@ -1,4 +1,4 @@
-"""How a run begins: its folder belongs to one recipe, and the model is fresh or a given one."""
+"""The folder of a run: it belongs to one stage and one recipe, and one process writes to it."""
 
 from __future__ import annotations
 
@@ -7,125 +7,97 @@ import logging
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
-from torch import nn
 
 from spade_pyserini.errors import OutputExistsError, UsageError, describe_differences
 from spade_pyserini.formats.files import lock, read_json_file, write_json
-from spade_pyserini.models import SpadeConfig, SpadeModel
-from spade_pyserini.models.extensions import with_forms
-from spade_pyserini.train.inflections import word_forms
-from spade_pyserini.train.recipe import Recipe
+from spade_pyserini.train.recipe import Recipe, recorded_settings
+from spade_pyserini.train.samples import DataDir
 
 logger = logging.getLogger(__name__)
 RECIPE = "recipe.json"
-FINISHED = "finished"  # a file of a run that has nothing left to do
-SHAPE = ("adapter_rank", "adapter_layers", "decoder_rank")  # which tensors there are
+FINISHED = "finished"  # marker file of a run that is complete
+STAGE_ALIASES = {"head": "masked-lm", "queries": "term-vectors", "requests": "templates"}
 
 
-def start_accelerator(recipe: Recipe, *, alone: bool = False) -> Accelerator:
-    """Devices, processes and precision; a second run of this process may want another one.
+class Run(NamedTuple):
+    """One stage with its recipe, in its output folder. Names are looked up below ``data_dir``."""
 
-    ``alone`` is for stages that one process does.
+    stage: str
+    recipe: Recipe
+    folder: Path
+    data_dir: DataDir = None
+
+    def execute(self, work: Callable[[Run], None], *, resume: bool) -> Path:
+        """Call ``work`` unless the run is finished; returns the folder of its model.
+
+        The main process holds the lock of the folder, so that no other run writes to it.
+        """
+        is_main = start_accelerator(self.recipe).is_main_process
+        with lock(self.folder) if is_main else nullcontext():
+            if not self._is_finished(resume):
+                work(self)
+                if is_main:
+                    (self.folder / FINISHED).touch()
+        return self.folder / "best"
+
+    def claim(self, accelerator: Accelerator) -> None:
+        """Write the recipe into the folder.
+
+        Stages call this once all inputs were read, so that a run with wrong inputs leaves the
+        folder free for a corrected recipe.
+        """
+        accelerator.wait_for_everyone()  # other processes may still check for an older run
+        if accelerator.is_main_process:
+            write_json(self.folder / RECIPE, {"stage": self.stage, **self.recipe.as_json()})
+        accelerator.wait_for_everyone()
+
+    def _is_finished(self, resume: bool) -> bool:
+        """Whether the run is complete. Raises `OutputExistsError` if the folder has another run.
+
+        This comes first, because reading the data takes longer.
+        """
+        path = self.folder / RECIPE
+        if not path.exists():
+            return False
+        if not resume:
+            message = f"{self.folder} holds a run already"
+            raise OutputExistsError(f"{message}; pass resume=True to continue it")
+        # Settings that did not exist when the run began have their defaults.
+        default, new = (_recorded(self.stage, recipe) for recipe in (Recipe(), self.recipe))
+        old = default | recorded_run(read_json_file(path))
+        if old != new:
+            differences = describe_differences(old, {name: new.get(name) for name in old | new})
+            message = f"{self.folder} was begun with another recipe ({differences})"
+            raise OutputExistsError(f"{message}; choose another output")
+        if (self.folder / FINISHED).exists():
+            logger.info("%s is finished", self.folder)
+            return True
+        return False
+
+
+def recorded_run(values: dict[str, Any]) -> dict[str, Any]:
+    """Stage and settings from a ``recipe.json`` of this version or of one without sections."""
+    settings = {name: value for name, value in values.items() if name != "stage"}
+    stage = values.get("stage", "train")
+    return {"stage": STAGE_ALIASES.get(stage, stage), **recorded_settings(settings)}
+
+
+def _recorded(stage: str, recipe: Recipe) -> dict[str, Any]:
+    return {"stage": stage, **json.loads(json.dumps(recipe.flat()))}
+
+
+def start_accelerator(recipe: Recipe, *, single_process: bool = False) -> Accelerator:
+    """The devices and processes of a run, with the recipe's precision.
+
+    Resets accelerate's global state, because a process can do several runs. ``single_process`` is
+    for stages that cannot use more than one.
     """
     AcceleratorState._reset_state()
-    accelerator = Accelerator(mixed_precision=recipe.precision)
-    if alone and accelerator.num_processes > 1:
-        raise UsageError("this stage is done by one process; start it without a launcher")
+    accelerator = Accelerator(mixed_precision=recipe.optimization.precision)
+    if single_process and accelerator.num_processes > 1:
+        raise UsageError("this stage runs in a single process; start it without a launcher")
     return accelerator
-
-
-def run_stage(
-    stage: str,
-    work: Callable[[Recipe, Path], None],
-    recipe: Recipe,
-    output: str | Path,
-    resume: bool,
-) -> Path:
-    """Do ``work`` in a run's folder, unless it is done already; returns the folder of its model.
-
-    One run at a time may write there: of several processes of a run, the main one has the lock.
-    """
-    run, is_main = Path(output), start_accelerator(recipe).is_main_process
-    with lock(run) if is_main else nullcontext():
-        if not _is_finished(run, stage, recipe, resume):
-            work(recipe, run)
-            if is_main:
-                (run / FINISHED).touch()
-    return run / "best"
-
-
-def _is_finished(run: Path, stage: str, recipe: Recipe, resume: bool) -> bool:
-    """Whether nothing is left to do; a folder of another recipe or stage is refused.
-
-    The first thing to ask: to read the data takes longer.
-    """
-    if not (run / RECIPE).exists():
-        return False
-    if not resume:
-        raise OutputExistsError(f"{run} holds a run already; pass --resume to go on with it")
-    usual, new = (json.loads(json.dumps(_told(stage, one))) for one in (Recipe(), recipe))
-    old = {**usual, **read_json_file(run / RECIPE)}  # settings may have come since it was begun
-    if old != new:
-        shown = describe_differences(old, new)
-        raise OutputExistsError(f"{run} was begun with another recipe ({shown})")
-    if (run / FINISHED).exists():
-        logger.info("%s is finished", run)
-        return True
-    return False
-
-
-def _told(stage: str, recipe: Recipe) -> dict[str, Any]:
-    return {"stage": stage, **recipe.as_json()}
-
-
-def claim(run: Path, stage: str, recipe: Recipe, accelerator: Accelerator) -> None:
-    """Write the recipe into the run's folder, once all it names was found.
-
-    A recipe that fails before that leaves the folder to a better one.
-    """
-    accelerator.wait_for_everyone()  # nobody may still be asking whether there is a run
-    if accelerator.is_main_process:
-        write_json(run / RECIPE, _told(stage, recipe))
-    accelerator.wait_for_everyone()
-
-
-def start_model(recipe: Recipe) -> SpadeModel:
-    """The recipe's backbone with fresh heads, or the model that it starts from."""
-    if recipe.init is None:
-        config = SpadeConfig(
-            k=recipe.k,
-            max_length=recipe.max_length,
-            pooling=recipe.pooling,
-            saturate=bool(recipe.saturate),
-            **{name: getattr(recipe, name) for name in SHAPE},
-        )
-        model = SpadeModel.from_backbone(recipe.backbone, config, recipe.seed)
-        model.weighting.start_at(recipe.weighting_bias)
-    else:
-        model = SpadeModel.from_pretrained(recipe.init, merge=False)
-        for name in SHAPE:
-            asked, found = getattr(recipe, name), getattr(model.config, name)
-            if asked != found:
-                raise UsageError(f"recipe: {name} is {asked}, but {found} in {recipe.init}")
-        if model.config.shared_backbone:
-            raise UsageError(f"recipe: {recipe.init} is untrained; name its backbone instead")
-        model = model.with_settings(
-            k=recipe.k, max_length=recipe.max_length, pooling=recipe.pooling
-        )
-        if recipe.saturate is not None:
-            model = model.with_settings(saturate=recipe.saturate)
-    if recipe.forms is not None:
-        known = model.forms
-        if recipe.forms and known is None:
-            known = word_forms(model.wordpieces, len(model.kept))
-        model = with_forms(model, recipe.forms, known)
-    for length in (recipe.encode_length or recipe.max_length, recipe.max_length):
-        model = model.with_settings(max_length=length)
-    for module in model.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = recipe.dropout
-    return model

@@ -1,9 +1,10 @@
-"""One step on a whole effective batch, whatever fits into memory and however many processes.
+"""The gradient of an effective batch, independent of micro-batches and processes.
 
-In-batch negatives tie all documents of a batch together, so plain gradient accumulation would
-change the loss. Instead (gradient caching): encode all micro-batches without gradients, compute
-the loss and its gradient for every document vector on the whole batch, then encode each
-micro-batch again and hand its vectors their gradients. Dropout draws the same both times.
+With in-batch negatives, the loss of a query depends on all documents of the batch, so plain
+gradient accumulation would change the loss. Gradient caching does not: encode all micro-batches
+without gradients; compute the loss of the batch and its gradient for every document vector; then
+encode each micro-batch again and backpropagate the gradients of its vectors. Both passes use the
+same dropout masks.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ def backward(
     micro_batch: int,
     parameters: Iterable[nn.Parameter],
 ) -> tuple[Tensor, dict[str, float]]:
-    """Add the gradient of the summed loss parts to ``parameters``.
+    """Add the gradient of the sum of all loss parts to ``parameters``.
 
-    ``documents`` are those of the whole batch, the same in every process; each encodes its share,
-    so their number must divide by that of the processes. ``loss`` gets the vectors of all,
-    [documents, |V|]. Returns these vectors and the value of each part.
+    ``documents`` are the WordPiece ids of the complete batch, the same in every process. Each
+    process encodes its share, so the number of documents must be a multiple of the number of
+    processes. ``loss`` gets the vectors of all documents, [documents, |V|]. Returns these vectors
+    and the value of each part of the loss.
     """
     if len(documents) % accelerator.num_processes:
-        raise ValueError("the documents of a batch do not divide by the number of processes")
+        raise ValueError("the number of documents is not a multiple of the number of processes")
     share = len(documents) // accelerator.num_processes
     first = accelerator.process_index * share
     own = documents[first : first + share]
@@ -42,9 +44,7 @@ def backward(
     if accelerator.num_processes == 1 and len(micro_batches) == 1:
         with accelerator.autocast():
             vectors = encode(own).float()
-        parts = loss(vectors)
-        torch.stack(list(parts.values())).sum().backward()  # type: ignore[no-untyped-call]
-        return vectors.detach(), {name: part.item() for name, part in parts.items()}
+        return vectors.detach(), _backward_loss(loss(vectors))
 
     states, encoded = [], []
     with torch.no_grad(), accelerator.autocast():
@@ -52,30 +52,36 @@ def backward(
             states.append(random_state(accelerator.device))
             encoded.append(encode(batch).float())
     after = random_state(accelerator.device)
-    whole = accelerator.gather(torch.cat(encoded)).detach().requires_grad_()
-    parts = loss(whole)
-    torch.stack(list(parts.values())).sum().backward()  # type: ignore[no-untyped-call]
-    assert whole.grad is not None
+    vectors = accelerator.gather(torch.cat(encoded)).detach().requires_grad_()
+    values = _backward_loss(loss(vectors))
+    assert vectors.grad is not None
     for number, (batch, state) in enumerate(zip(micro_batches, states, strict=True)):
         set_random_state(state, accelerator.device)
         with accelerator.autocast():
-            vectors = encode(batch).float()
+            again = encode(batch).float()
         start = first + number * micro_batch
-        vectors.backward(whole.grad[start : start + len(batch)])  # type: ignore[no-untyped-call]
+        again.backward(vectors.grad[start : start + len(batch)])  # type: ignore[no-untyped-call]
     set_random_state(after, accelerator.device)
     if accelerator.num_processes > 1:
         for parameter in parameters:
             if parameter.grad is not None:
                 parameter.grad = accelerator.reduce(parameter.grad, reduction="sum")
-    return whole.detach(), {name: part.item() for name, part in parts.items()}
+    return vectors.detach(), values
+
+
+def _backward_loss(parts: LossParts) -> dict[str, float]:
+    """Backpropagate the sum of the parts of a loss; returns their values."""
+    torch.stack(list(parts.values())).sum().backward()  # type: ignore[no-untyped-call]
+    return {name: part.item() for name, part in parts.items()}
 
 
 def random_state(device: torch.device) -> Tensor:
-    """The state of the generator that dropout draws from."""
+    """The state of the random generator of a device, which dropout uses."""
     return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
 
 
 def set_random_state(state: Tensor, device: torch.device) -> None:
+    """Restore a state of `random_state`."""
     if device.type == "cuda":
         torch.cuda.set_rng_state(state, device)
     else:

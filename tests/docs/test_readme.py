@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-import json
-import re
-import shutil
 from pathlib import Path
 
 import pytest
 
-from spade_pyserini import SpadeModel
 from tests.commands import shell
 from tests.conftest import ROOT
+from tests.docs.pages import CARD, README, assert_same_output, fenced, tables
+from tests.evaluate.test_measures import assert_same_digits
 
 pytestmark = pytest.mark.java
 
-README = (ROOT / "README.md").read_text()
+TEXT = README.read_text()
 COMMANDS = [
-    line.split("#")[0].strip()
-    for block in re.findall(r"```bash\n(.*?)```", README, flags=re.DOTALL)
-    for line in block.splitlines()
+    line.split("#")[0].strip() for block in fenced(TEXT, "bash") for line in block.splitlines()
 ]
-PROGRAMS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+PROGRAMS, OUTPUTS = fenced(TEXT, "python"), fenced(TEXT, "text")
+ORDER = [
+    "Install",
+    "Ten lines of Python",
+    "Results",
+    "When to use it, and when not",
+    "The four steps by hand",
+    "With plain Pyserini",
+    "Where to read on",
+    "How to cite",
+    "Licence",
+]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that the commands of the README name."""
-    folder = tmp_path_factory.mktemp("readme")
-    (folder / "my-corpus").mkdir()
-    texts = ["Delete a folder and all files in it.", "Open a file for reading.", "The time now."]
-    lines = [json.dumps({"_id": f"d{n}", "text": text}) for n, text in enumerate(texts)]
-    (folder / "my-corpus" / "corpus.jsonl").write_text("\n".join(lines))
-    (folder / "runs").mkdir()
-    shutil.copy(ROOT / "runs" / "reproduce.yaml", folder / "runs")
-    (folder / "collection.tsv").write_text("".join(f"{n}\t{t}\n" for n, t in enumerate(texts)))
-    return folder
+    return tmp_path_factory.mktemp("readme")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -44,31 +42,57 @@ def test_a_command_of_the_readme(folder: Path, command: str) -> None:
     if program == "source":
         assert f"VENV := {Path(target).parts[0]}\n" in (ROOT / "Makefile").read_text()
         return
-    # tests/cli/test_demo.py runs the recipe of `make demo`, and `make test` is running.
-    done = shell(f"make --dry-run {target}", ROOT) if program == "make" else shell(command, folder)
+    if program == "make":  # tests/cli/test_demo.py runs the demo, and `make test` is running
+        done = shell(f"make --dry-run {target}", ROOT)
+    elif program == "pip":  # without installing; the dependencies are those of this environment
+        quick = "--dry-run --no-deps --no-build-isolation --disable-pip-version-check"
+        done = shell(f"python -m {command} {quick}", ROOT)
+    else:
+        done = shell(command, folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 
 
-def test_the_readmes_training_left_a_model(folder: Path) -> None:
-    model = SpadeModel.from_pretrained(folder / "my-model" / "best")
-    assert model.config.trained
-    assert model.encode(["Delete a folder."])[0]
+def test_the_scores_of_the_readmes_runs_are_trec_evals(folder: Path) -> None:
+    qrels = ROOT / "spade_pyserini" / "corpora" / "pydoc_data" / "qrels.pydoc-test.txt"
+    runs = sorted((folder / "runs").glob("run.*.pydoc-test.txt"))
+    assert [run.name.split(".")[2] for run in runs] == ["bm25", "spade-mini"]
+    for run in runs:
+        assert_same_digits(qrels, run)
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_a_program_of_the_readme(folder: Path, program: str) -> None:
+def test_plain_pyserini_gives_the_same_ranking(folder: Path) -> None:
+    """Documents and their order; scores differ in how ties are written."""
+    ours = folder / "runs" / "run.pydoc.spade-mini.pydoc-test.txt"
+    theirs = folder / "runs" / "run.pyserini.txt"
+    columns = [
+        [line.split()[0:3:2] for line in run.read_text().splitlines()] for run in (ours, theirs)
+    ]
+    assert columns[0]
+    assert columns[0] == columns[1]
+
+
+def test_the_program_prints_what_the_readme_shows(folder: Path) -> None:
+    (program,), (output,) = PROGRAMS, OUTPUTS
     (folder / "program.py").write_text(program)
     done = shell("python program.py", folder)
     assert done.returncode == 0, done.stderr
-    assert "Hit(docid='d" in done.stdout
+    assert_same_output(output, done.stdout)
 
 
-def test_the_readme_has_commands_and_a_program() -> None:
+def test_the_readme_has_its_sections_in_order_and_is_short() -> None:
+    sections = [line.removeprefix("## ") for line in TEXT.splitlines() if line.startswith("## ")]
+    assert sections == ORDER
+    assert len(TEXT.splitlines()) <= 150
     assert len(COMMANDS) >= 12
-    assert len(PROGRAMS) == 1
 
 
-def test_links_of_the_readme_lead_somewhere() -> None:
-    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", README):
-        assert (ROOT / target).exists(), target
+def test_the_results_are_those_of_the_card() -> None:
+    """Each collection of the card with its BM25 and spade-mini; the card's name may be longer."""
+    (card,) = (table for table in tables(CARD.read_text()) if "ratio" in table[0])
+    (readme,) = (table for table in tables(TEXT) if "spade-mini" in table[0])
+    assert len(card) == len(readme) == 9
+    columns = [readme[0].index(name) for name in ("collection", "queries", "BM25", "spade-mini")]
+    for expected, row in zip(card[2:], readme[2:], strict=True):
+        shown = [row[column].replace("*", "") for column in columns]
+        assert shown == expected[:4]

@@ -1,16 +1,13 @@
+"""Corpus-level pruning."""
+
 from __future__ import annotations
 
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spade_pyserini.models.tensors import pad_batch
-from spade_pyserini.train import Recipe
-from spade_pyserini.train.data import load_training_data
-from spade_pyserini.train.objective import Objective
-from spade_pyserini.train.pruning import DocumentFrequency, PruningSettings
-from spade_pyserini.train.run import start_model
-from spade_pyserini.train.validate import query_vectors
+from spade_pyserini.train.pruning import DocumentFrequency
+from spade_pyserini.train.settings import PruningSettings
 
 
 def test_terms_in_more_than_gamma_of_the_documents_go_at_the_end_of_a_period() -> None:
@@ -54,17 +51,3 @@ def test_the_state_is_kept() -> None:
     one.add(torch.tensor([[1.0, 0.0]]))
     other.load_state_dict(one.state_dict())
     assert (other.counts.tolist(), other.documents, other.steps) == ([1, 0], 1, 1)
-
-
-def test_removed_terms_of_a_query_are_not_asked_for(recipe: Recipe) -> None:
-    """No document can have them, so the point-wise loss has nothing to say about them."""
-    data, model = load_training_data(recipe), start_model(recipe)
-    objective = Objective(recipe, data, model, [])
-    places = [0, 1]
-    docids = objective.documents(places)
-    with torch.no_grad():
-        vectors = sum(model(*pad_batch(objective.ids(docids), torch.device("cpu"))))
-        before = objective.loss(places, docids, True, vectors)["pointwise"]
-        model.kept &= ~query_vectors(model, objective._texts(places)).any(dim=0)
-        after = objective.loss(places, docids, True, vectors)["pointwise"]
-    assert before > 0 == after

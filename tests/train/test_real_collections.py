@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -10,9 +9,14 @@ import pytest
 
 from spade_pyserini import SpadeModel
 from spade_pyserini.models import SpadeConfig
-from spade_pyserini.train import load_recipe, mine_negatives, train
+from spade_pyserini.train import (
+    load_recipe,
+    mine_negatives,
+    train,
+)
+from spade_pyserini.train.dev_set import DevSet
 from spade_pyserini.train.log import read_log
-from spade_pyserini.train.validate import DevSet, validate
+from spade_pyserini.train.validate import validate
 from tests.conftest import shared_data
 
 MARGIN = 0.10  # of MRR@10, above the untrained model
@@ -22,8 +26,7 @@ MARGIN = 0.10  # of MRR@10, above the untrained model
 @pytest.mark.java
 def test_two_hundred_steps_on_wikiqa(tmp_path: Path) -> None:
     folder = shared_data("wikiqa")
-    recipe = replace(
-        load_recipe("mini"),
+    recipe = load_recipe("mini").change(
         corpus=str(folder),
         queries=str(folder / "queries.jsonl"),
         qrels=str(folder / "qrels" / "train.tsv"),
@@ -38,7 +41,7 @@ def test_two_hundred_steps_on_wikiqa(tmp_path: Path) -> None:
         validate_every=100,
     )
     negatives, pool = mine_negatives(recipe, tmp_path / "mined", hits=20)
-    recipe = replace(recipe, negatives=str(negatives), dev_pool=str(pool))
+    recipe = recipe.change(negatives=str(negatives), dev_pool=str(pool))
     best = train(recipe, tmp_path / "run")
 
     steps = read_log(tmp_path / "run", "step")
@@ -47,7 +50,7 @@ def test_two_hundred_steps_on_wikiqa(tmp_path: Path) -> None:
         # Fine-tuning is on the hard samples: the loss is compared within warm-up.
         assert fmean(values[80:100]) < 0.9 * fmean(values[:10]), name
 
-    fresh = SpadeModel.from_backbone("minilm", SpadeConfig(k=recipe.k, max_length=48))
+    fresh = SpadeModel.from_backbone("minilm", SpadeConfig(k=recipe.model.k, max_length=48))
     dev = [DevSet(collection, fresh.wordpieces) for collection in recipe.dev_collections]
     untrained = validate(fresh, dev)
     trained = validate(SpadeModel.from_pretrained(best), dev)

@@ -1,0 +1,20 @@
+"""Training beyond the paper.
+
+Extensions of the loop, created by `extensions.extend`::
+
+    distillation      learn from the scores of a dense model, BM25 or a run (`teachers`)
+    term_weights      weights of query terms, idf of the corpus, saturation
+    flops             the FLOPS regularizer of SPLADE
+    query_templates   queries in phrases such as "find papers about ..."
+
+Stages of their own::
+
+    masked_lm         fit a masked-LM head on plain text, for a backbone without one
+    term_vectors      initialize the expansion head from a dense bi-encoder
+    template_weights  learn small weights for the words of query templates
+
+Data and model::
+
+    unlabelled        samples from a run, for queries without judgements
+    inflections       inflected forms of English words
+"""

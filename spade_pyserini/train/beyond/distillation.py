@@ -1,0 +1,95 @@
+"""Distillation: the scores of a batch are trained to be like those of a teacher."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from spade_pyserini.train.beyond.losses import kl_loss, margin_mse_loss
+from spade_pyserini.train.beyond.teachers import BM25Teacher, DenseTeacher
+from spade_pyserini.train.data import TrainingData
+from spade_pyserini.train.extension import Extension, ScoredBatch
+from spade_pyserini.train.settings import DistillationSettings
+from spade_pyserini.train.step import LossParts
+
+
+class Distillation(Extension):
+    """The distillation loss. Subclasses say which documents are compared."""
+
+    def __init__(self, settings: DistillationSettings, data: TrainingData) -> None:
+        self.settings, self.data = settings, data
+
+    def losses(self, batch: ScoredBatch) -> LossParts:
+        student, teacher = self.candidates(batch.samples, batch.docids, batch.relevance)
+        loss = kl_loss if self.settings.loss == "kl" else margin_mse_loss
+        return {"distillation": self.settings.distillation_weight * loss(student, teacher)}
+
+    def candidates(
+        self, samples: list[int], docids: list[str], relevance: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Scores of the model and of the teacher for the same documents, [Q, C] each.
+
+        The first candidate of each query is its positive. relevance [Q, D].
+        """
+        raise NotImplementedError
+
+
+class DenseDistillation(Distillation):
+    """Compares every query with every document of the batch, as a dense model scores them.
+
+    The scores of BM25 are added if there are teachers ``bm25``, one for each collection. Teachers
+    get the queries without templates.
+    """
+
+    def __init__(
+        self,
+        settings: DistillationSettings,
+        data: TrainingData,
+        dense: DenseTeacher,
+        bm25: list[BM25Teacher],
+    ) -> None:
+        super().__init__(settings, data)
+        self.dense, self.bm25 = dense, bm25
+
+    def candidates(
+        self, samples: list[int], docids: list[str], relevance: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        texts = [self.data.documents[docid] for docid in docids]
+        queries = self.data.query_texts(samples)
+        teacher = self.settings.teacher_scale * self.dense.scores(queries, texts)
+        if self.bm25:
+            bm25 = self._bm25_scores(samples, texts).to(teacher)
+            teacher = teacher + self.settings.teacher_bm25 * bm25
+        columns = torch.arange(len(docids)).repeat(len(samples), 1)
+        for row in range(len(samples)):  # the positive comes first
+            columns[row, [0, row]] = columns[row, [row, 0]]
+        columns = columns.to(relevance.device)
+        return relevance.gather(1, columns), teacher.to(relevance).gather(1, columns)
+
+    def _bm25_scores(self, samples: list[int], documents: list[str]) -> Tensor:
+        """BM25 scores with the idf of each query's own collection, [samples, documents]."""
+        collections = [self.data.collection(sample) for sample in samples]
+        scores = torch.zeros(len(samples), len(documents))
+        for number in set(collections):
+            rows = [row for row, other in enumerate(collections) if other == number]
+            queries = self.data.query_texts([samples[row] for row in rows])
+            scores[rows] = self.bm25[number].scores(queries, documents)
+        return scores
+
+
+class RunDistillation(Distillation):
+    """Compares every query with its own documents, as the run of a teacher scores them."""
+
+    def candidates(
+        self, samples: list[int], docids: list[str], relevance: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        student, teacher = [], []
+        first = len(samples)
+        for row, number in enumerate(samples):
+            sample = self.data.samples[number]
+            columns = [row, *range(first, first + len(sample.negatives))]
+            first += len(sample.negatives)
+            student.append(relevance[row, columns])
+            scores = self.data.teacher[sample.qid]
+            teacher.append([scores[docids[column]] for column in columns])
+        return torch.stack(student), torch.tensor(teacher, device=relevance.device)

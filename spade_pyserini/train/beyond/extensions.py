@@ -1,0 +1,70 @@
+"""The extensions that a recipe asks for."""
+
+from __future__ import annotations
+
+from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.term_counts import (
+    TermCounts,
+    count_terms,
+    merge_counts,
+    most_frequent,
+)
+from spade_pyserini.train.beyond.distillation import DenseDistillation, RunDistillation
+from spade_pyserini.train.beyond.flops import Flops
+from spade_pyserini.train.beyond.query_templates import QueryTemplates
+from spade_pyserini.train.beyond.teachers import BM25Teacher, DenseTeacher
+from spade_pyserini.train.beyond.term_weights import TermWeights, initialize_term_weights
+from spade_pyserini.train.data import TrainingData
+from spade_pyserini.train.extension import Extension, Extensions
+from spade_pyserini.train.recipe import Recipe
+
+
+def extend(recipe: Recipe, data: TrainingData, model: SpadeModel) -> tuple[SpadeModel, Extensions]:
+    """The model with the settings of the extensions, and the extensions themselves.
+
+    With the paper's settings there are none, and the model is the given one.
+    """
+    counts = _count_terms(recipe, data, model)
+    if recipe.model.expansion_terms:
+        frequent = most_frequent(merge_counts(counts).df, recipe.model.expansion_terms)
+        model.expansion.expandable.copy_(frequent)
+    model = initialize_term_weights(recipe.term_weights, data, model, counts)
+    extensions: list[Extension] = []
+    if recipe.term_weights.template_share:
+        extensions.append(QueryTemplates(recipe.term_weights.template_share))
+    if TermWeights.needed(recipe.term_weights, model):
+        extensions.append(TermWeights(recipe.term_weights, data, model, counts))
+    if recipe.distillation.dense_teacher:
+        extensions.append(_dense_distillation(recipe, data, model, counts))
+    elif data.teacher:
+        extensions.append(RunDistillation(recipe.distillation, data))
+    if recipe.losses.flops:
+        extensions.append(Flops(recipe.losses.flops, model))
+    return model, Extensions(extensions)
+
+
+def _dense_distillation(
+    recipe: Recipe, data: TrainingData, model: SpadeModel, counts: list[TermCounts]
+) -> DenseDistillation:
+    settings, length = recipe.distillation, recipe.model.max_length
+    dense = DenseTeacher(settings.dense_teacher or "", model.kept.device, length)
+    bm25 = [BM25Teacher(model.wordpieces, part, length) for part in counts if settings.teacher_bm25]
+    return DenseDistillation(settings, data, dense, bm25)
+
+
+def _count_terms(recipe: Recipe, data: TrainingData, model: SpadeModel) -> list[TermCounts]:
+    """The term counts of each collection's training documents, or none if nothing needs them."""
+    settings = recipe.term_weights
+    corpus_idf = model.config.corpus_idf if settings.corpus_idf is None else settings.corpus_idf
+    needed = (
+        settings.idf != "none",
+        recipe.model.expansion_terms,
+        recipe.distillation.teacher_bm25,
+        corpus_idf,
+    )
+    if not any(needed):
+        return []
+    return [
+        count_terms(model.wordpieces, texts, len(model.kept), model.config.max_length)
+        for texts in data.documents_by_collection()
+    ]

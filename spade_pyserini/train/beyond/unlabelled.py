@@ -1,0 +1,39 @@
+"""Training samples from a run, for queries without relevance judgements.
+
+A collection without ``qrels`` and ``triples`` takes its samples from the run ``negatives``, for
+example one of a dense model. The first hit of a query is the positive if its score is at least
+``least_score``; the last hits are the negatives. These labels are noisy, so a teacher is required.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from spade_pyserini.errors import InputError
+from spade_pyserini.formats.runs import read_run
+from spade_pyserini.train.samples import Sample
+
+logger = logging.getLogger(__name__)
+
+
+def samples_from_run(path: Path, least_score: float, hard_negatives: int) -> list[Sample]:
+    """One sample for each query whose first hit has ``least_score`` and that has enough hits."""
+    samples: list[Sample] = []
+    rankings = list(read_run(path))
+    for ranking in rankings:
+        first, *others = ranking.hits
+        if first.score >= least_score and len(others) >= hard_negatives:
+            last = others[len(others) - hard_negatives :]
+            samples.append(Sample(ranking.qid, first.docid, tuple(hit.docid for hit in last)))
+    logger.info(
+        "%s: %d of %d queries have a first hit with a score of %g or more",
+        path,
+        len(samples),
+        len(rankings),
+        least_score,
+    )
+    if not samples:
+        message = f"no query has a first hit with a score of {least_score} or more"
+        raise InputError(f"{message} and {hard_negatives} other hits", path)
+    return samples

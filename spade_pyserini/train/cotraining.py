@@ -1,0 +1,91 @@
+"""Co-training: each encoder is fine-tuned on the samples that are hard for the other.
+
+The samples are read in blocks. Each encoder computes its loss of every sample in the block (Eq. 11
+with one negative); the tau percent with the largest losses are queued for the other encoder.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from torch import Tensor
+
+from spade_pyserini.train.data import TrainingData
+from spade_pyserini.train.objective import Objective
+from spade_pyserini.train.step import Encode
+
+
+class Exchange(NamedTuple):
+    """The hard samples of a block.
+
+    weighting, expansion: samples with the largest losses of this encoder, the hardest first.
+    """
+
+    weighting: list[int]
+    expansion: list[int]
+
+    @property
+    def overlap(self) -> float:
+        """The share of the samples that are hard for both encoders."""
+        return len(set(self.weighting) & set(self.expansion)) / len(self.weighting)
+
+
+class Cotraining:
+    """The queues of samples that wait for each encoder."""
+
+    def __init__(
+        self, objective: Objective, encode: Callable[[str, list[list[int]]], Tensor]
+    ) -> None:
+        """``encode`` gets the name of an encoder and WordPiece ids, and returns vectors."""
+        self.objective, self.encode = objective, encode
+        self.queues: dict[str, list[int]] = {"weighting": [], "expansion": []}
+
+    def exchange(self, block: list[int]) -> Exchange:
+        """Queue the hard samples of each encoder for the other."""
+        count = max(1, math.floor(len(block) * self.objective.recipe.cotraining.tau / 100))
+        hard = Exchange(
+            *(
+                hardest(self.objective, lambda ids, name=name: self.encode(name, ids), block, count)
+                for name in Exchange._fields
+            )
+        )
+        self.queues["weighting"] += hard.expansion
+        self.queues["expansion"] += hard.weighting
+        return hard
+
+    def next_batch(self, encoder: str, size: int) -> list[int]:
+        """Remove the first ``size`` samples from the queue of an encoder."""
+        queue = self.queues[encoder]
+        batch, self.queues[encoder] = queue[:size], queue[size:]
+        return batch
+
+
+def hardest(objective: Objective, encode: Encode, block: list[int], count: int) -> list[int]:
+    """The ``count`` samples of a block with the largest losses, the largest first.
+
+    Samples with equal losses keep the order of the block. ``encode`` is the encoder.
+    """
+    data, size = objective.data, objective.recipe.optimization.micro_batch
+    losses: list[float] = []
+    for start in range(0, len(block), size):
+        samples = block[start : start + size]
+        docids = [data.samples[sample].positive for sample in samples]
+        rivals = [rival(data, block, start + offset) for offset in range(len(samples))]
+        positives, negatives = encode(objective.ids(docids)), encode(objective.ids(rivals))
+        losses += objective.sample_losses(samples, positives, negatives).tolist()
+    order = sorted(range(len(block)), key=lambda number: (-losses[number], number))
+    return [block[number] for number in order[:count]]
+
+
+def rival(data: TrainingData, block: list[int], number: int) -> str:
+    """The negative that the sample ``block[number]`` is compared with.
+
+    This is its first hard negative, or without any, the positive of another query of the block.
+    """
+    sample = data.samples[block[number]]
+    if sample.negatives:
+        return sample.negatives[0]
+    others = (data.samples[other] for other in block[number + 1 :] + block[:number])
+    return next((other.positive for other in others if other.qid != sample.qid), sample.positive)

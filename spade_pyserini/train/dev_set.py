@@ -1,0 +1,152 @@
+"""A collection to validate on, and exact scores of all its queries and documents."""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+import torch
+from ir_measures import RR, nDCG
+from torch import Tensor
+
+from spade_pyserini.corpora import apply_transforms, open_corpus
+from spade_pyserini.corpora.qrels import Qrels, read_qrels
+from spade_pyserini.corpora.topics import read_topics
+from spade_pyserini.encode.batches import batches
+from spade_pyserini.encode.options import BATCH_TOKENS
+from spade_pyserini.errors import InputError
+from spade_pyserini.evaluate import evaluate_run
+from spade_pyserini.formats.runs import read_run
+from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.aggregation import mix
+from spade_pyserini.models.extensions import corpus_weights
+from spade_pyserini.models.precision import autocast
+from spade_pyserini.models.tensors import pad_batch
+from spade_pyserini.models.term_counts import count_terms
+from spade_pyserini.models.wordpieces import WordPieces
+from spade_pyserini.records import Document, Hit, Ranking, Topic
+from spade_pyserini.train.queries import query_vectors
+from spade_pyserini.train.samples import DataDir
+from spade_pyserini.train.settings import DevCollection
+
+logger = logging.getLogger(__name__)
+DEPTH = 100  # documents that are ranked for each query
+COUNTED_LENGTH = 256  # WordPieces of a document in which term frequencies are counted
+
+
+class Scores(NamedTuple):
+    """Scores of all documents for all topics, and totals over the documents.
+
+    relevance: [alphas, topics, documents]. terms: number of terms from either encoder. weighted,
+    expanded: from this encoder. weighting_sum, expansion_sum: sum of this encoder's weights.
+    """
+
+    relevance: Tensor
+    terms: int
+    weighted: int
+    expanded: int
+    weighting_sum: float
+    expansion_sum: float
+
+
+class DevSet:
+    """A validation collection in memory: topics, judgements, documents and term counts."""
+
+    def __init__(
+        self, collection: DevCollection, wordpieces: WordPieces, data_dir: DataDir = None
+    ) -> None:
+        self.topics, self.qrels = _read_judged_topics(collection, data_dir)
+        corpus = apply_transforms(
+            open_corpus(collection.corpus, data_dir=data_dir), expansions=collection.expansions
+        )
+        self.name = corpus.name
+        documents = list(corpus)
+        _check_relevant_documents(collection, self.qrels, documents)
+        texts = (document.contents for document in documents)
+        size = wordpieces.vocabulary_size
+        self.counts = count_terms(wordpieces, texts, size, COUNTED_LENGTH)
+        if collection.pool:
+            pool = _pool(collection.pool, collection.depth, self.qrels)
+            documents = [document for document in documents if document.docid in pool]
+        self.docids = [document.docid for document in documents]
+        self.texts = [document.contents for document in documents]
+
+    def scores(self, model: SpadeModel, alphas: tuple[float, ...], precision: str = "no") -> Scores:
+        """Encode all documents and score them for all topics, for each alpha (Eq. 10)."""
+        weights = model.query_weights * corpus_weights(model, self.counts)
+        queries = query_vectors(model, [topic.text for topic in self.topics])
+        terms = queries.any(dim=0)  # terms of no query do not change the scores
+        queries = queries[:, terms]
+        relevance = torch.zeros(len(alphas), len(self.topics), len(self.texts))
+        ids = model.wordpieces.document_ids(self.texts, model.config.max_length)
+        numbers = torch.zeros(3, dtype=torch.long)
+        sums = [0.0, 0.0]
+        for batch, positions in batches(ids, BATCH_TOKENS):
+            with autocast(precision, model.kept.device):
+                both = model(*pad_batch(batch, model.kept.device))
+            own, added = (vectors.float() for vectors in both)
+            either = (own > 0) | (added > 0)
+            numbers += torch.tensor([int(x.sum()) for x in (either, own > 0, added > 0)])
+            for encoder, vectors in enumerate((own, added)):
+                sums[encoder] += float((vectors * weights).sum())
+            own, added = (vectors[:, terms] * weights[terms] for vectors in (own, added))
+            for scores, alpha in zip(relevance, alphas, strict=True):
+                mixed = mix(own, added, alpha, model.config.saturate)
+                scores[:, positions] = (queries @ mixed.T).cpu()
+        return Scores(relevance, *(int(number) for number in numbers), *sums)
+
+    def measure(self, relevance: Tensor) -> tuple[float, float]:
+        """MRR@10 and nDCG@10 of scores [topics, documents]."""
+        figures = evaluate_run(self.qrels, self._rank(relevance), [RR @ 10, nDCG @ 10])
+        return figures[RR @ 10], figures[nDCG @ 10]
+
+    def _rank(self, relevance: Tensor) -> list[Ranking]:
+        best = relevance.topk(min(DEPTH, relevance.shape[1]), dim=1)
+        rows = zip(self.topics, best.values.tolist(), best.indices.tolist(), strict=True)
+        return [
+            Ranking(
+                topic.qid,
+                [
+                    Hit(self.docids[position], score)
+                    for score, position in zip(scores, positions, strict=True)
+                    if score > 0
+                ],
+            )
+            for topic, scores, positions in rows
+        ]
+
+
+def _read_judged_topics(collection: DevCollection, data_dir: DataDir) -> tuple[list[Topic], Qrels]:
+    """The topics with judgements, or a sample of them spread evenly over the file."""
+    judged = read_qrels(collection.qrels, data_dir=data_dir)
+    topics = read_topics(collection.queries, data_dir=data_dir)
+    topics = [topic for topic in topics if topic.qid in judged]
+    if not topics:
+        raise InputError(f"no topic has judgements in {collection.qrels}", collection.queries)
+    if 0 < collection.sample < len(topics):
+        spread = range(collection.sample)
+        topics = [topics[number * len(topics) // collection.sample] for number in spread]
+    return topics, {topic.qid: judged[topic.qid] for topic in topics}
+
+
+def _check_relevant_documents(
+    collection: DevCollection, qrels: Qrels, documents: list[Document]
+) -> None:
+    relevant = {docid for judged in qrels.values() for docid, grade in judged.items() if grade > 0}
+    missing = relevant.difference(document.docid for document in documents)
+    if missing == relevant:
+        message = f"none of the {len(relevant)} relevant documents of {collection.qrels} is in it"
+        raise InputError(message, collection.corpus)
+    if missing:
+        message = "%s: %d of %d relevant documents of %s are not in it"
+        counts = len(missing), len(relevant)
+        logger.warning(message, collection.corpus, *counts, collection.qrels)
+
+
+def _pool(path: str, depth: int, qrels: Qrels) -> set[str]:
+    """The judged documents, and the first ``depth`` documents of each query in a run."""
+    pool = {docid for judged in qrels.values() for docid in judged}
+    for ranking in read_run(path):
+        if ranking.qid in qrels:
+            pool.update(hit.docid for hit in ranking.hits[: depth or None])
+    return pool

@@ -1,0 +1,33 @@
+"""Vectors of documents from one of the two encoders, for training."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.tensors import pad_batch
+
+ENCODERS = ("weighting", "expansion")
+SIMILAR = 16  # documents that are padded to the same length
+
+
+def encode_documents(
+    model: SpadeModel, encoder: str, ids: list[list[int]], *, top_k: bool
+) -> Tensor:
+    """Vectors v_d of WordPiece ids, [documents, |V|], in the order of the documents.
+
+    ``encoder`` is ``weighting`` (Eq. 4 to 6) or ``expansion`` (Eq. 7 to 9), the latter with or
+    without document-level pruning (Eq. 8). Documents of similar length are encoded together.
+    """
+    device = model.kept.device
+    order = sorted(range(len(ids)), key=lambda number: len(ids[number]))
+    vectors = []
+    for start in range(0, len(ids), SIMILAR):
+        similar = [ids[number] for number in order[start : start + SIMILAR]]
+        inputs = pad_batch(similar, device)
+        if encoder == "weighting":
+            vectors.append(model.weighting_vectors(*inputs))
+        else:
+            vectors.append(model.expansion_vectors(*inputs, top_k=top_k))
+    return torch.cat(vectors)[torch.tensor(order, device=device).argsort()]

@@ -1,0 +1,109 @@
+"""The hook for additions to the paper's training.
+
+The modules next to this one are the paper. An addition is an `Extension`: a class that overrides
+one or more methods. `spade_pyserini.train.beyond` creates those that a recipe asks for, and
+`Extensions` combines them for the objective and the loop.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from spade_pyserini.train import losses
+from spade_pyserini.train.step import LossParts
+
+
+class ScoredBatch(NamedTuple):
+    """A batch with the vectors and scores of one encoder.
+
+    samples: indexes of the samples. docids: their positives in the same order, then their
+    negatives. queries [Q, |V|], documents [D, |V|]: vectors. relevance [Q, D]: scores.
+    expansion: whether the expansion encoder is trained (Eq. 12). pruning: whether documents are
+    pruned, as in fine-tuning.
+    """
+
+    samples: list[int]
+    docids: list[str]
+    queries: Tensor
+    documents: Tensor
+    relevance: Tensor
+    expansion: bool
+    pruning: bool
+
+
+class Extension:
+    """An addition to the paper's training. By default, each method changes nothing."""
+
+    def query_text(self, qid: str, text: str) -> str:
+        """The text of a training query."""
+        return text
+
+    def scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor | None:
+        """Scores [Q, D] instead of Eq. 1, or None. Query i belongs to sample i."""
+        return None
+
+    def pair_scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor | None:
+        """Scores [Q] of each query with the document in the same row instead of Eq. 1, or None."""
+        return None
+
+    def losses(self, batch: ScoredBatch) -> LossParts:
+        """Losses to add to Eq. 11 or 12, by name."""
+        return {}
+
+    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        """Optimizers, by name, to step with the optimizer of each encoder."""
+        return {}
+
+    def after_step(self) -> None:
+        """Called after the optimizers have stepped."""
+
+
+class Extensions:
+    """All extensions of a run as one. Without any, this is the paper."""
+
+    def __init__(self, extensions: list[Extension]) -> None:
+        self.extensions = extensions
+
+    def query_text(self, qid: str, text: str) -> str:
+        """The text of a training query, passed through all extensions."""
+        for extension in self.extensions:
+            text = extension.query_text(qid, text)
+        return text
+
+    def scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor:
+        """[Q, D]: scores of the first extension that has its own, or Eq. 1."""
+        for extension in self.extensions:
+            relevance = extension.scores(samples, queries, documents)
+            if relevance is not None:
+                return relevance
+        return losses.scores(queries, documents)
+
+    def pair_scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor:
+        """[Q]: scores of the first extension that has its own, or Eq. 1."""
+        for extension in self.extensions:
+            relevance = extension.pair_scores(samples, queries, documents)
+            if relevance is not None:
+                return relevance
+        return losses.pair_scores(queries, documents)
+
+    def losses(self, batch: ScoredBatch) -> LossParts:
+        """The losses of all extensions, by name."""
+        parts: LossParts = {}
+        for extension in self.extensions:
+            parts |= extension.losses(batch)
+        return parts
+
+    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        """The optimizers of all extensions, by name."""
+        optimizers: dict[str, torch.optim.Optimizer] = {}
+        for extension in self.extensions:
+            optimizers |= extension.optimizers()
+        return optimizers
+
+    def after_step(self) -> None:
+        """Call ``after_step`` of all extensions."""
+        for extension in self.extensions:
+            extension.after_step()

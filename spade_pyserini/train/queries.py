@@ -1,0 +1,16 @@
+"""Queries as boolean vectors (v_q)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from spade_pyserini.models import SpadeModel
+
+
+def query_vectors(model: SpadeModel, texts: list[str]) -> Tensor:
+    """[queries, |V|]: 1 for the terms of each query, 0 for all others."""
+    vectors = torch.zeros(len(texts), len(model.kept))
+    for row, text in enumerate(texts):
+        vectors[row, model.wordpieces.query_ids(text)] = 1
+    return vectors.to(model.kept.device)

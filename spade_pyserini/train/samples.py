@@ -1,0 +1,80 @@
+"""Training samples of one collection, from relevance judgements or triples."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from spade_pyserini.corpora.qrels import read_qrels
+from spade_pyserini.errors import InputError
+from spade_pyserini.formats.files import read_lines
+from spade_pyserini.formats.runs import read_run
+
+logger = logging.getLogger(__name__)
+DataDir = str | Path | None
+
+
+class Sample(NamedTuple):
+    """Ids of a query, a relevant document (d+), and hard negatives (part of N(q))."""
+
+    qid: str
+    positive: str
+    negatives: tuple[str, ...]
+
+    @property
+    def docids(self) -> tuple[str, ...]:
+        """The positive, then the negatives."""
+        return (self.positive, *self.negatives)
+
+
+def read_triples(path: Path) -> Iterator[Sample]:
+    """Samples from MS MARCO's triples of ids: ``qid <tab> positive <tab> negative``."""
+    empty = True
+    for number, line in read_lines(path):
+        parts = line.split("\t")
+        if len(parts) != 3 or not all(parts):
+            raise InputError("expected `qid <tab> positive <tab> negative`", path, number)
+        empty = False
+        yield Sample(parts[0], parts[1], (parts[2],))
+    if empty:
+        raise InputError("the file holds no triple", path)
+
+
+def samples_from_qrels(
+    qrels: str, negatives: str | None, hard_negatives: int, data_dir: DataDir = None
+) -> list[Sample]:
+    """One sample for each relevant document.
+
+    Its negatives are the first ``hard_negatives`` documents of the query in the run ``negatives``
+    that are not relevant. Queries with fewer are left out.
+    """
+    ranked: dict[str, list[str]] = {}
+    if negatives:
+        for ranking in read_run(negatives):
+            ranked[ranking.qid] = [hit.docid for hit in ranking.hits]
+    wanted = hard_negatives if negatives else 0
+    samples: list[Sample] = []
+    left_out: list[str] = []
+    judgements = read_qrels(qrels, data_dir=data_dir)
+    for qid, judged in judgements.items():
+        positives = [docid for docid, grade in judged.items() if grade > 0]
+        hard = [docid for docid in ranked.get(qid, []) if judged.get(docid, 0) <= 0][:wanted]
+        if not positives or len(hard) < wanted:
+            left_out.append(qid)
+            continue
+        samples.extend(Sample(qid, positive, tuple(hard)) for positive in positives)
+    if left_out:
+        logger.warning(
+            "%s: %d of %d queries left out: no relevant document, or fewer than %d negatives (%s)",
+            qrels,
+            len(left_out),
+            len(judgements),
+            wanted,
+            ", ".join(left_out[:5]),
+        )
+    if not samples:
+        message = f"no query has a relevant document and {wanted} negatives"
+        raise InputError(message, qrels)
+    return samples

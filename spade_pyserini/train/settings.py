@@ -1,0 +1,332 @@
+"""The sections of a recipe: every setting of a training run.
+
+The defaults are the paper's settings. The paper's symbols are given in parentheses. Names are
+unique over all sections, so a setting can be named with or without its section.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from spade_pyserini.errors import UsageError
+
+PAPER_GAMMAS = (0.90, 0.85, 0.80, 0.75, 0.70, 0.70)
+STRATEGIES = ("cotrain", "apart", "joint", "weighting", "expansion")
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """The model that is trained.
+
+    backbone: name or folder of the transformer.
+    init: folder or name of a model to start from, instead of the backbone with new heads.
+    max_length: WordPieces of a document that training reads.
+    encode_length: WordPieces of a document that the trained model reads; 0 means max_length.
+        Training on the beginnings of long documents is cheaper.
+    pooling: how occurrences of a term are combined (Eq. 6), ``max`` or ``first``.
+    k: terms kept for each token in fine-tuning (k, Eq. 8).
+    dropout: dropout probability of the transformers and the weighting head.
+
+    Beyond the paper:
+
+    adapter_rank, adapter_layers, decoder_rank: as in `SpadeConfig`.
+    expansion_terms: documents can be expanded only with this many terms, the most frequent of the
+        training documents. 0 means those of ``init``, or all.
+    weighting_bias: approximate weight that a new weighting head gives to every term. With the
+        paper's 0 and some seeds, the last ReLU sets most weights to 0.
+    half: save the weights in 16 bits (models with adapters only).
+    """
+
+    backbone: str = "bert-base-uncased"
+    init: str | None = None
+    max_length: int = 256
+    encode_length: int = 0
+    pooling: str = "max"
+    k: int = 10
+    dropout: float = 0.1
+    adapter_rank: int = 0
+    adapter_layers: int = 0
+    decoder_rank: int = 0
+    expansion_terms: int = 0
+    weighting_bias: float = 0.0
+    half: bool = False
+
+    def __post_init__(self) -> None:
+        check("dropout is a share from 0 to below 1", 0 <= self.dropout < 1)
+        names = ("adapter_rank", "adapter_layers", "decoder_rank", "expansion_terms")
+        check_not_negative(self, (*names, "encode_length"))
+
+
+@dataclass(frozen=True)
+class TrainingCollection:
+    """One collection to train on: a table ``[[data.collections]]``.
+
+    corpus, queries, qrels, triples, negatives, expansions: as in `DataSettings`.
+    teacher: as in `DistillationSettings`.
+    share: relative share of the batches that come from this collection.
+    least_score: for unlabelled queries, see `spade_pyserini.train.beyond.unlabelled`.
+    """
+
+    corpus: str = ""
+    queries: str = ""
+    qrels: str | None = None
+    triples: str | None = None
+    negatives: str | None = None
+    expansions: str | None = None
+    teacher: str | None = None
+    least_score: float = 0.0
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        check("share is above 0", 0 < self.share < math.inf)
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """The samples to train on (R, the pairs of a query and a relevant document).
+
+    corpus, queries, qrels: names or paths of documents, topics and relevance judgements.
+    triples: instead of qrels, a file with lines ``qid <tab> positive <tab> negative``.
+    negatives: a TREC run from which hard negatives are drawn (N(q)). Without it, the negatives of
+        a query are the other documents of its batch.
+    hard_negatives: number of hard negatives for each query.
+    expansions: file with text to append to documents, see `spade_pyserini.corpora.expansions`.
+    collections: several collections, instead of the settings above. A batch comes from one of
+        them; in co-training, each block does.
+    """
+
+    corpus: str = ""
+    queries: str = ""
+    qrels: str | None = None
+    triples: str | None = None
+    negatives: str | None = None
+    hard_negatives: int = 1
+    expansions: str | None = None
+    collections: tuple[TrainingCollection, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_not_negative(self, ("hard_negatives",))
+
+
+@dataclass(frozen=True)
+class OptimizationSettings:
+    """How long and how fast to train.
+
+    warmup_steps, steps: steps of the warm-up stage, and of both stages together. With 0 steps, the
+        model ``init`` is saved with the settings of this recipe.
+    batch_size: queries of an effective batch, independent of micro_batch and processes.
+    micro_batch: documents of one forward pass.
+    weighting_rate, expansion_rate: learning rates of the two encoders.
+    head_rate: learning rate of both heads; None means the rate of their encoder.
+    expansion_head_rate: learning rate of the expansion head; None means head_rate.
+    schedule: ``constant`` (the paper's), or ``linear``: up during rate_warmup steps, then down to
+        0.
+    max_grad_norm: gradients are clipped to this norm; 0 turns clipping off.
+    precision: ``no`` or ``bf16``, accelerate's mixed precision.
+    seed: seed of new heads, dropout and the order of the samples.
+    """
+
+    warmup_steps: int = 32_000
+    steps: int = 64_000
+    batch_size: int = 32
+    micro_batch: int = 8
+    weighting_rate: float = 1e-5
+    expansion_rate: float = 5e-6
+    head_rate: float | None = None
+    expansion_head_rate: float | None = None
+    schedule: str = "constant"
+    rate_warmup: int = 0
+    max_grad_norm: float = 0.0
+    precision: str = "no"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check("steps is not below warmup_steps", self.steps >= self.warmup_steps >= 0)
+        check("precision is no or bf16", self.precision in ("no", "bf16"))
+        check("schedule is constant or linear", self.schedule in ("constant", "linear"))
+        check("seed is from 0 to below 2 to the 32nd", 0 <= self.seed < 2**32)
+        check_positive(self, ("batch_size", "micro_batch"))
+        names = ("rate_warmup", "max_grad_norm", "weighting_rate", "expansion_rate")
+        check_not_negative(self, (*names, "head_rate", "expansion_head_rate"))
+
+
+@dataclass(frozen=True)
+class LossSettings:
+    """Weights of the parts of the loss.
+
+    ranking_weight: weight of the ranking loss (Eq. 11, first term of Eq. 12). The paper's is 1;
+        others make sense with a teacher.
+    lambda_: weight of the point-wise loss (lambda, Eq. 12).
+    flops: beyond the paper, weight of the FLOPS regularizer of the expansion encoder, in
+        fine-tuning.
+    """
+
+    ranking_weight: float = 1.0
+    lambda_: float = 1.0
+    flops: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_not_negative(self, ("ranking_weight", "lambda_", "flops"))
+
+
+@dataclass(frozen=True)
+class CotrainingSettings:
+    """Which encoders are trained, and on which samples.
+
+    strategy: ``cotrain`` (the paper's), or one of its ablations: ``apart`` (both encoders, each on
+        all samples, pruning from the start), ``joint`` (one loss of the aggregated vector), or
+        only the ``weighting`` or the ``expansion`` encoder.
+    joint_alpha: alpha of the aggregated vector in joint training (alpha, Eq. 10).
+    tau: percentage of a block that an encoder selects for the other, by loss (tau).
+    block: number of samples in a block.
+    """
+
+    strategy: str = "cotrain"
+    joint_alpha: float = 0.3
+    tau: float = 30.0
+    block: int = 1024
+
+    def __post_init__(self) -> None:
+        check(f"strategy is one of {', '.join(STRATEGIES)}", self.strategy in STRATEGIES)
+        check("joint_alpha is a share from 0 to 1", 0 <= self.joint_alpha <= 1)
+        check("tau is a percentage above 0, up to 100", 0 < self.tau <= 100)
+        check_positive(self, ("block",))
+
+
+@dataclass(frozen=True)
+class PruningSettings:
+    """Corpus-level pruning.
+
+    gammas: share of documents above which a term is removed, for each period (gamma); the last
+        value is used for all later periods. An empty tuple turns pruning off.
+    period: number of steps in a period.
+    """
+
+    gammas: tuple[float, ...] = PAPER_GAMMAS
+    period: int = 3200
+
+    def __post_init__(self) -> None:
+        check("gammas are shares from 0 to 1", all(0 <= gamma <= 1 for gamma in self.gammas))
+        check_positive(self, ("period",))
+
+
+@dataclass(frozen=True)
+class DistillationSettings:
+    """Beyond the paper: learning from the scores of a stronger model.
+
+    teacher: a TREC run with the scores of every sample's own documents.
+    dense_teacher: instead, a sentence-transformers model (or ``minilm``) that scores every query
+        with every document of its batch.
+    teacher_scale: factor of the dense teacher's cosines.
+    teacher_bm25: factor of the BM25 scores that are added to the dense teacher's; 0 for none.
+    loss: ``kl`` or ``margin_mse``.
+    distillation_weight: weight of this loss.
+    """
+
+    teacher: str | None = None
+    dense_teacher: str | None = None
+    teacher_scale: float = 20.0
+    teacher_bm25: float = 0.0
+    loss: str = "kl"
+    distillation_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        check("distillation is kl or margin_mse", self.loss in ("kl", "margin_mse"))
+        check_not_negative(self, ("distillation_weight", "teacher_bm25"))
+        needless = self.teacher_bm25 and not self.dense_teacher
+        check("teacher_bm25 is added to a dense_teacher; name one", not needless)
+
+
+@dataclass(frozen=True)
+class TermWeightSettings:
+    """Beyond the paper: weights of query terms, and of terms in documents.
+
+    idf: weights of query terms: ``none``, ``counted`` in the training documents, or ``learned``,
+        starting from the counted ones, with the learning rate idf_rate.
+    corpus_idf, saturate, forms: as in `SpadeConfig`; None means as in ``init``. Each collection
+        has its own idf. Each encoder is trained with its own weights saturated; what is encoded is
+        the logarithm of the aggregated vector. ``forms`` is for English only.
+    template_share: share of the queries that are put into a template ("find papers about ..."),
+        which a dense teacher does not see; also for the stage ``templates``.
+    """
+
+    idf: str = "none"
+    idf_rate: float = 1e-3
+    corpus_idf: float | None = None
+    saturate: bool | None = None
+    forms: float | None = None
+    template_share: float = 0.0
+
+    def __post_init__(self) -> None:
+        check("idf is none, counted or learned", self.idf in ("none", "counted", "learned"))
+        check("template_share is a share from 0 to 1", 0 <= self.template_share <= 1)
+        check_not_negative(self, ("idf_rate",))
+
+
+@dataclass(frozen=True)
+class DevCollection:
+    """One collection to validate on: a table ``[[validation.collections]]``.
+
+    corpus: documents, the training corpus if empty. queries, qrels: topics and judgements.
+    pool: a TREC run; only its documents and the judged ones are searched.
+    depth: only this many documents of each query in the pool; 0 means all.
+    sample: only this many queries; 0 means all.
+    expansions: as in `DataSettings`.
+    """
+
+    corpus: str = ""
+    queries: str = ""
+    qrels: str = ""
+    pool: str | None = None
+    depth: int = 0
+    sample: int = 0
+    expansions: str | None = None
+
+    def __post_init__(self) -> None:
+        check_not_negative(self, ("depth", "sample"))
+
+
+@dataclass(frozen=True)
+class ValidationSettings:
+    """When to validate, on what, and when to stop.
+
+    dev_corpus, dev_queries, dev_qrels, dev_pool, dev_depth, dev_sample: as in `DevCollection`.
+        Without queries and qrels there is no validation.
+    collections: several collections, instead of the settings above; figures are means over them.
+    validate_every: number of steps between validations.
+    patience: training stops after this many validations without an improvement.
+    """
+
+    dev_corpus: str | None = None
+    dev_queries: str | None = None
+    dev_qrels: str | None = None
+    dev_pool: str | None = None
+    dev_depth: int = 0
+    dev_sample: int = 0
+    collections: tuple[DevCollection, ...] = ()
+    validate_every: int = 1600
+    patience: int = 5
+
+    def __post_init__(self) -> None:
+        check_not_negative(self, ("dev_depth", "dev_sample"))
+        check_positive(self, ("validate_every", "patience"))
+
+
+def check(message: str, holds: bool) -> None:
+    """Raise `UsageError` with the message unless the condition holds."""
+    if not holds:
+        raise UsageError(f"recipe: {message}")
+
+
+def check_not_negative(section: object, names: Iterable[str]) -> None:
+    """Raise `UsageError` unless these settings are finite and 0 or more; None is allowed."""
+    for name in names:
+        check(f"{name} is 0 or more", 0 <= (getattr(section, name) or 0) < math.inf)
+
+
+def check_positive(section: object, names: Iterable[str]) -> None:
+    """Raise `UsageError` unless these settings are 1 or more."""
+    for name in names:
+        check(f"{name} is 1 or more", getattr(section, name) >= 1)

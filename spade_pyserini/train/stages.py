@@ -1,0 +1,43 @@
+"""The stages of training by name, for ``spade train --stage``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spade_pyserini.errors import UsageError
+from spade_pyserini.train.beyond.masked_lm import fit_masked_lm
+from spade_pyserini.train.beyond.template_weights import fit_template_weights
+from spade_pyserini.train.beyond.term_vectors import fit_term_vectors
+from spade_pyserini.train.loop import train
+from spade_pyserini.train.mine import mine_negatives
+from spade_pyserini.train.recipe import Recipe
+from spade_pyserini.train.run import STAGE_ALIASES
+from spade_pyserini.train.samples import DataDir
+
+STAGES = {
+    "masked-lm": fit_masked_lm,
+    "term-vectors": fit_term_vectors,
+    "train": train,
+    "templates": fit_template_weights,
+}
+
+
+def run_stage(
+    stage: str,
+    recipe: Recipe,
+    output: str | Path,
+    *,
+    resume: bool = False,
+    data_dir: DataDir = None,
+) -> list[Path]:
+    """Run a stage by its name; returns what it has written: runs, or the folder of a model.
+
+    ``mine`` does not use ``resume``: it starts again. ``head``, ``queries`` and ``requests`` are
+    older names of ``masked-lm``, ``term-vectors`` and ``templates``.
+    """
+    if stage == "mine":
+        return mine_negatives(recipe, output, data_dir=data_dir)
+    name = STAGE_ALIASES.get(stage, stage)
+    if name not in STAGES:
+        raise UsageError(f"no stage is called {stage!r}; known names: mine, {', '.join(STAGES)}")
+    return [STAGES[name](recipe, output, resume=resume, data_dir=data_dir)]

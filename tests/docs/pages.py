@@ -1,0 +1,51 @@
+"""The pages that people read, and the commands and outputs in them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+README = ROOT / "README.md"
+CARD = ROOT / "spade_pyserini" / "models" / "pretrained" / "spade-mini" / "README.md"
+GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+RESULTS = sorted((ROOT / "docs" / "results").glob("*.md"))
+PAGES = [
+    README,
+    CARD,
+    ROOT / "spade_pyserini" / "corpora" / "pydoc_data" / "README.md",
+    ROOT / "docs" / "index.md",
+    ROOT / "examples" / "README.md",
+    ROOT / "benchmarks" / "README.md",
+    *(ROOT / name / "README.md" for name in ("encode", "index", "runs")),
+    *GUIDES,
+    *RESULTS,
+]
+
+
+def fenced(text: str, language: str) -> list[str]:
+    """The contents of the fenced blocks of a language, in their order."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    """The tables of a page: rows of cells, without the line below the header."""
+    blocks = re.findall(r"(?:^\|.*\|\n)+", text, flags=re.MULTILINE)
+    return [
+        [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()]
+        for block in blocks
+    ]
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def assert_same_output(shown: str, printed: str, tolerance: float = 2) -> None:
+    """The same text, and numbers that differ by no more than rounding on another CPU does."""
+    number = r"\d+(?:\.\d+)?"
+    assert re.sub(number, "N", printed.strip()) == re.sub(number, "N", shown.strip())
+    pairs = zip(re.findall(number, shown), re.findall(number, printed), strict=True)
+    for expected, actual in pairs:
+        assert abs(float(expected) - float(actual)) <= tolerance, (shown, printed)

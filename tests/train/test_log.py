@@ -1,0 +1,31 @@
+"""The log of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spade_pyserini.train.log import RunLog, read_log
+
+
+def test_tensorboard_gets_the_figures(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    log = RunLog(tmp_path)
+    log.begin(0)
+    log.write("step", 1, weighting_ranking=2.5, note="text")
+    log.write("step", 2, weighting_ranking=1.5)
+    log.close()
+    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    found = events.Scalars("step/weighting_ranking")
+    assert [(one.step, one.value) for one in found] == [(1, 2.5), (2, 1.5)]
+
+
+def test_a_log_line_cut_off_by_a_kill(tmp_path: Path) -> None:
+    log = RunLog(tmp_path)
+    log.write("step", 1, x=1.0)
+    log.write("step", 2, x=2.0)
+    with (tmp_path / "log.jsonl").open("a") as stream:
+        stream.write('{"event": "st')
+    log.begin(1)
+    log.close()
+    assert [line["step"] for line in read_log(tmp_path)] == [1]

@@ -1,0 +1,188 @@
+"""Recipes: sections, names, files, and settings that are wrong."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from spade_pyserini.errors import (
+    InputError,
+    NotFoundError,
+    UsageError,
+)
+from spade_pyserini.train import (
+    Recipe,
+    load_recipe,
+    make_recipe,
+    train,
+)
+from spade_pyserini.train.recipe import FLAT_NAMES, RECIPES, SECTIONS
+from spade_pyserini.train.settings import DevCollection, TrainingCollection
+from tests.commands import Commands
+
+
+def test_sections_can_be_left_out(tmp_path: Path) -> None:
+    """Recipes without sections, as earlier versions have them, are the same recipes."""
+    flat, sections = tmp_path / "flat.toml", tmp_path / "sections.toml"
+    flat.write_text(
+        'backbone = "minilm"\ntau = 20\nrequests = 0.5\ndistillation = "margin_mse"\n'
+        '[[data]]\ncorpus = "a"\n[[dev]]\nqueries = "b"\n'
+    )
+    sections.write_text(
+        '[model]\nbackbone = "minilm"\n[cotraining]\ntau = 20\n'
+        '[term_weights]\ntemplate_share = 0.5\n[distillation]\nloss = "margin_mse"\n'
+        '[[data.collections]]\ncorpus = "a"\n[[validation.collections]]\nqueries = "b"\n'
+    )
+    recipe = load_recipe(sections)
+    assert load_recipe(flat) == recipe
+    assert (recipe.model.backbone, recipe.cotraining.tau) == ("minilm", 20.0)
+    assert (recipe.term_weights.template_share, recipe.distillation.loss) == (0.5, "margin_mse")
+    assert recipe.data.collections == (TrainingCollection(corpus="a"),)
+    assert recipe.validation.collections == (DevCollection(queries="b"),)
+
+
+def test_settings_are_named_with_or_without_their_section() -> None:
+    recipe = make_recipe(tau=50, corpus="pydoc", gammas=[0.5])
+    assert recipe.cotraining.tau == 50.0 and recipe.pruning.gammas == (0.5,)
+    assert recipe == Recipe().with_settings(["cotraining.tau=50", "corpus=pydoc", "gammas=[0.5]"])
+    assert recipe == Recipe().change(**{"cotraining.tau": 50, "data.corpus": "pydoc"}, gammas=[0.5])
+    assert recipe.change(tau=60).cotraining.tau == 60
+    assert recipe.cotraining.tau == 50  # unchanged
+    for wrong, message in (
+        ("cotraining.gammas=[]", "no setting 'cotraining.gammas'; did you mean pruning.gammas"),
+        ("training.tau=50", "no setting 'training.tau'; did you mean cotraining.tau"),
+        ("cotraining=50", "no setting 'cotraining'"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            recipe.with_settings([wrong])
+
+
+def test_every_name_is_in_one_section_only() -> None:
+    names = [
+        (section, field.name)
+        for section, settings in SECTIONS.items()
+        for field in fields(settings)
+        if field.name != "collections"
+    ]
+    assert len({name for _, name in names}) == len(names)
+    assert {name: FLAT_NAMES[name] for _, name in names} == {x[1]: x for x in names}
+    assert len(Recipe().flat()) == len(names) + 2
+
+
+def test_flat_names_every_setting() -> None:
+    recipe = load_recipe("spade-mini")
+    assert recipe.flat()["cotraining.tau"] == 75.0
+    assert Recipe().change(**recipe.flat()) == recipe
+
+
+def test_tables_in_a_recipe(tmp_path: Path) -> None:
+    path = tmp_path / "two.toml"
+    path.write_text('tau = 20\n[[data]]\ncorpus = "a"\nshare = 2\n[[dev]]\nsample = 7\n')
+    recipe = load_recipe(path)
+    assert recipe.data.collections == (TrainingCollection(corpus="a", share=2.0),)
+    assert recipe.validation.collections == (DevCollection(sample=7),)
+    for text, message in (
+        ("[[data]]\ncorpsu = 'a'\n", "has no setting 'corpsu'; did you mean corpus"),
+        ("data = [1]\n", "is a list of tables"),
+        ("[[data]]\nshare = 0\n", "share is above 0"),
+    ):
+        path.write_text(text)
+        with pytest.raises(UsageError, match=message):
+            load_recipe(path)
+
+
+def test_the_recipes_of_the_package() -> None:
+    paper = load_recipe("paper")
+    assert paper == Recipe()  # the defaults are the paper's
+    paths = list(RECIPES.glob("*.toml"))
+    assert len(paths) == 8
+    for path in paths:
+        recipe = load_recipe(path.stem)
+        backbone = "bert-base-uncased" if path.stem == "paper" else "minilm"
+        assert recipe.model.backbone == backbone
+        assert tomllib.loads(path.read_text()).keys() <= {"base", *SECTIONS}
+        # Data is named, not located: the data directory is a parameter.
+        for collection in (*recipe.data.collections, *recipe.validation.collections):
+            names = (collection.corpus, collection.queries, collection.qrels or "")
+            assert not any(name.startswith((".", "/")) for name in names)
+
+
+def test_settings(tmp_path: Path) -> None:
+    changed = load_recipe("smoke").with_settings(["tau=25", "gammas=[]", "corpus=my corpus"])
+    assert (changed.cotraining.tau, changed.pruning.gammas) == (25.0, ())
+    assert changed.data.corpus == "my corpus"
+    for setting, message in (
+        ("tau", "'tau' is not a setting; write name=value"),
+        ("nothing=1", "a recipe has no setting 'nothing'"),
+        ("tau=0", "tau is a percentage above 0"),
+        ("k=2.5", "k is 2.5; expected int"),
+        ("strategy=magic", "strategy is one of cotrain, apart"),
+        ("batch_size=true", "batch_size is True; expected int"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            changed.with_settings([setting])
+    for setting in ("joint_alpha=3", "weighting_rate=-0.1", "flops=nan", "max_grad_norm=inf"):
+        with pytest.raises(UsageError, match=f"{setting.partition('=')[0]} is "):
+            changed.with_settings([setting])
+    for setting in ("expansion_terms=-5", "dev_sample=-1", "rate_warmup=-1", "seed=100000000000"):
+        with pytest.raises(UsageError, match=f"{setting.partition('=')[0]} is "):
+            changed.with_settings([setting])
+    with pytest.raises(NotFoundError, match="known names: ablation, mini, paper, smoke"):
+        load_recipe("papre")
+    (tmp_path / "x.toml").write_text("tau = = 3")
+    with pytest.raises(InputError, match="not a TOML file"):
+        load_recipe(tmp_path / "x.toml")
+
+
+def test_settings_that_tables_replace_are_refused(tmp_path: Path) -> None:
+    tables = load_recipe("spade-mini")
+    for setting in ("corpus=mine", "teacher=run.txt", "dev_qrels=mine.txt"):
+        with pytest.raises(UsageError, match=r"is ignored when \[\["):
+            tables.with_settings([setting])
+    assert tables.with_settings(["data=[]", "corpus=mine"]).training_collections[0].corpus == "mine"
+    path = tmp_path / "both.toml"
+    path.write_text('corpus = "one"\n[[data]]\ncorpus = "other"\n')
+    with pytest.raises(UsageError, match=r"both\.toml: corpus is ignored"):
+        load_recipe(path)
+    with pytest.raises(UsageError, match="either teacher or dense_teacher"):
+        make_recipe(
+            dense_teacher="minilm", data=(TrainingCollection(corpus="one", teacher="run.txt"),)
+        )
+
+
+def test_dev_sets_that_lack_something(recipe: Recipe, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the recipe names no dev_qrels"):
+        train(recipe.change(dev_qrels=None), tmp_path / "run")
+    one = DevCollection(queries=recipe.data.queries, qrels=str(recipe.data.qrels))
+    assert recipe.change(dev=(one,)).dev_collections == (replace(one, corpus=recipe.data.corpus),)
+    with pytest.raises(
+        UsageError, match=r"a table \[\[validation.collections\]\] needs queries and qrels"
+    ):
+        train(recipe.change(dev=(replace(one, qrels=""),)), tmp_path / "run")
+    assert not (tmp_path / "run" / "recipe.json").exists()
+
+
+def test_a_recipe_on_another_one(tmp_path: Path) -> None:
+    base, ablation = load_recipe("spade-mini"), load_recipe("ablation")
+    assert (ablation.data, ablation.model.k) == (base.data, base.model.k)
+    assert ablation.optimization.steps < base.optimization.steps
+    assert ablation.validation.collections != base.validation.collections
+    one, other = tmp_path / "one.toml", tmp_path / "other.toml"
+    one.write_text(f"base = '{other}'\nk = 3")
+    other.write_text("base = 'smoke'\nk = 2\ntau = 50")
+    changed = load_recipe(one)
+    assert (changed.model.k, changed.cotraining.tau) == (3, 50.0)
+    assert changed.model.backbone == "minilm"
+    for wrong, message in ((f"'{one}'", "is based on this"), ("7", "not the name of a recipe")):
+        other.write_text(f"base = {wrong}")
+        with pytest.raises(UsageError, match=message):
+            load_recipe(one)
+
+
+def test_a_recipe_without_data(run: Commands, tmp_path: Path) -> None:
+    result = run("train", "--recipe", "mini", "--output", tmp_path / "x")
+    assert result.code == 2
+    assert "the recipe names no corpus" in result.err
