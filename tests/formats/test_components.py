@@ -16,6 +16,7 @@ from spade_pyserini import SpadeModel, encode_corpus, open_corpus
 from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.formats.components import components_path, read_components
+from spade_pyserini.models import SpadeEncoder
 from tests.commands import Commands
 from tests.conftest import write_corpus
 
@@ -52,25 +53,14 @@ def test_every_weight_comes_back_as_it_was(
     for document, found in zip(corpus, read_components(tmp_path / "x"), strict=True):
         assert found.docid == document.docid
         ids = model.wordpieces.document_ids([document.contents], 32)
-        expected = model.components(ids)
+        expected = SpadeEncoder(model).components(ids)
         for vector, weights in zip(expected, (found.weighting, found.expansion), strict=True):
             dense = torch.zeros(vector.shape[1])
             dense[[places[term] for term in weights]] = torch.tensor(list(weights.values()))
             assert torch.equal(dense, vector[0])
             assert weights
         own, added = expected
-        assert torch.equal(model.weigh(ids), 0.5 * own + 0.5 * added)
-
-
-def test_query_weights_are_in_both_parts(tiny_model_folder: Path) -> None:
-    model = SpadeModel.from_pretrained(tiny_model_folder)
-    ids = model.wordpieces.document_ids(["the old cat"], 32)
-    before = model.components(ids)
-    with torch.no_grad():
-        model.query_weights.fill_(4)
-    for one, other in zip(model.components(ids), before, strict=True):
-        assert torch.equal(one, 4 * other)
-        assert other.max() > 0
+        assert torch.equal(SpadeEncoder(model).weigh(ids), 0.5 * own + 0.5 * added)
 
 
 def test_vectors_are_the_same_with_components_and_without(whole: Path, tiny_vectors: Path) -> None:
