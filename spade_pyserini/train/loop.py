@@ -189,7 +189,8 @@ class Trainer:
             return torch.cat([self.encode(name, ids) for name in ENCODERS], dim=1)
 
         def loss(both: Tensor) -> LossParts:
-            mixed = mix(*both.chunk(2, dim=1), self.recipe.cotraining.joint_alpha)
+            own, added = both.chunk(2, dim=1)
+            mixed = mix(own, added, self.recipe.cotraining.joint_alpha)
             return self.objective.loss(samples, mixed, expansion=True, pruning=self.pruning)
 
         both, parts = self._backward(encode, samples, loss, list(ENCODERS))
