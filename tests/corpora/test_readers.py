@@ -8,7 +8,6 @@ import pytest
 
 from spade_pyserini import Document, open_corpus
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.formats.ids import IdSet
 from tests.commands import Commands
 from tests.conftest import shared_data
 
