@@ -15,7 +15,8 @@ from typing import IO, Any, NamedTuple
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, proto
 
 from spade_pyserini.errors import InputError
-from spade_pyserini.formats.files import atomic_write, refuse_existing
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.outputs import refuse_existing
 from spade_pyserini.index.describe import describe_impact_index
 from spade_pyserini.index.postings import IndexStatistics, Postings
 

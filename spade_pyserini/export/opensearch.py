@@ -19,13 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.files import (
-    atomic_write,
-    refuse_existing,
-    remove,
-    sibling,
-    write_json,
-)
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.json_files import write_json
+from spade_pyserini.formats.outputs import refuse_existing
+from spade_pyserini.formats.paths import remove, sibling
 from spade_pyserini.index.describe import describe_impact_index
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.index.staging import temporary_folder

@@ -15,8 +15,9 @@ from typing import Any
 
 from spade_pyserini.errors import NotFoundError, UsageError
 from spade_pyserini.export.vocabulary import vectors_in_vocabulary
-from spade_pyserini.formats.files import lock, remove, sibling
 from spade_pyserini.formats.index_manifest import tokenizer_path
+from spade_pyserini.formats.locks import lock
+from spade_pyserini.formats.paths import remove, sibling
 from spade_pyserini.index.describe import describe_impact_index
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.index.staging import check_replaceable, temporary_folder

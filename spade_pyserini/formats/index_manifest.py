@@ -16,7 +16,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError
-from spade_pyserini.formats.files import read_sealed, sibling, write_sealed
+from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 
 FORMAT = "spade_pyserini.index/2"
 PREVIOUS = "before-the-change"  # not just "before": users name their own backups so

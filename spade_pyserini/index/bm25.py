@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.errors import InputError
-from spade_pyserini.formats.files import atomic_write, lock, sibling
+from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.index_manifest import IndexManifest
+from spade_pyserini.formats.locks import lock
+from spade_pyserini.formats.paths import sibling
 from spade_pyserini.index.anserini import AnseriniInput, run_index_collection
 from spade_pyserini.index.counts import check_lucene_counts
 from spade_pyserini.index.options import ANSERINI

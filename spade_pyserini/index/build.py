@@ -6,8 +6,9 @@ from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.formats import vectors
-from spade_pyserini.formats.files import lock, remove, sibling
 from spade_pyserini.formats.index_manifest import IndexManifest, tokenizer_path
+from spade_pyserini.formats.locks import lock
+from spade_pyserini.formats.paths import remove, sibling
 from spade_pyserini.index.anserini import AnseriniInput, run_index_collection
 from spade_pyserini.index.counts import check_lucene_counts
 from spade_pyserini.index.direct import write_index

@@ -13,8 +13,9 @@ from pathlib import Path
 from tqdm import tqdm
 
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.formats.files import is_valid_unicode, sha256
+from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.ids import IdSet
+from spade_pyserini.formats.unicode import is_valid_unicode
 from spade_pyserini.formats.vectors import read_shard
 from spade_pyserini.index.source import VectorSource
 from spade_pyserini.models.wordpieces import MAX_TERM_LENGTH, WordPieces

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from spade_pyserini.formats.files import chosen, sha256
+from spade_pyserini.formats.digests import non_default_fields, sha256
 from spade_pyserini.formats.vectors import (
     VectorManifest,
     VectorSettings,
@@ -74,6 +74,6 @@ def encoder_digest(settings: VectorSettings) -> str:
 
     Vectors with the same digest are comparable, so they can be in one index.
     """
-    values = chosen(settings)
+    values = non_default_fields(settings)
     values = {name: value for name, value in values.items() if name not in NOT_IN_ENCODER_DIGEST}
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

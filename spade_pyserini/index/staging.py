@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from spade_pyserini.errors import OutputExistsError
-from spade_pyserini.formats.files import folder_bytes, remove, sibling
 from spade_pyserini.formats.index_manifest import IndexManifest, manifest_path
+from spade_pyserini.formats.paths import folder_bytes, remove, sibling
 from spade_pyserini.index.swap import is_intact, restore, swap_in
 
 logger = logging.getLogger(__name__)

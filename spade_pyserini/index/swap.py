@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, InputError
-from spade_pyserini.formats.files import remove
 from spade_pyserini.formats.index_manifest import IndexManifest, previous_path
+from spade_pyserini.formats.paths import remove
 from spade_pyserini.index.counts import check_lucene_counts
 
 

@@ -18,8 +18,10 @@ from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, NotFoundError
 from spade_pyserini.formats import vectors
-from spade_pyserini.formats.files import is_valid_unicode, lock, sibling
 from spade_pyserini.formats.index_manifest import IndexManifest
+from spade_pyserini.formats.locks import lock
+from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.unicode import is_valid_unicode
 from spade_pyserini.index.counts import LuceneCounts, check_lucene_counts
 from spade_pyserini.index.direct import CHECK_WRITABLE, write_index
 from spade_pyserini.index.postings import BATCH, Postings

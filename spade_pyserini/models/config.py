@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from spade_pyserini.errors import InputError, NotFoundError, UsageError
-from spade_pyserini.formats.files import read_json_file, write_json
+from spade_pyserini.formats.json_files import read_json_file, write_json
 
 FILE = "config.json"
 MODEL_TYPE = "spade"

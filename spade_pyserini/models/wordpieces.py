@@ -15,7 +15,8 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.formats.files import atomic_write, safe_file_name
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.paths import safe_file_name
 
 MAX_TERM_LENGTH = 255  # Lucene's analyzers split longer terms
 PRETRAINED = Path(__file__).with_name("pretrained")  # models that ship with the package

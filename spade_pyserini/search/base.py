@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from spade_pyserini.errors import ArtifactError, UsageError
-from spade_pyserini.formats.files import is_valid_unicode
 from spade_pyserini.formats.index_manifest import IndexManifest
+from spade_pyserini.formats.unicode import is_valid_unicode
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import translate_java_errors
 from spade_pyserini.records import Hit, Ranking, Topic

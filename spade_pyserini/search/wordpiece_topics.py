@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from spade_pyserini.formats.files import atomic_write, refuse_existing
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.outputs import refuse_existing
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Topic
 

@@ -22,7 +22,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from spade_pyserini.errors import ArtifactError, SpadeError
-from spade_pyserini.formats.files import read_sealed, remove, write_sealed
+from spade_pyserini.formats.paths import remove
+from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.adapters import is_frozen
 

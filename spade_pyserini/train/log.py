@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from spade_pyserini.formats.files import atomic_write
+from spade_pyserini.formats.atomic import atomic_write
 
 FILE = "log.jsonl"
 EVENTS = "tensorboard"

@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from spade_pyserini.formats.files import atomic_write
+from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.tables import text_table
 from spade_pyserini.train.log import read_log
 from spade_pyserini.train.recipe import Recipe

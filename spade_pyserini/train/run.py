@@ -13,7 +13,8 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 
 from spade_pyserini.errors import OutputExistsError, UsageError, describe_differences
-from spade_pyserini.formats.files import lock, read_json_file, write_json
+from spade_pyserini.formats.json_files import read_json_file, write_json
+from spade_pyserini.formats.locks import lock
 from spade_pyserini.train.recipe import Recipe, recorded_settings
 from spade_pyserini.train.samples import DataDir
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.errors import InputError
-from spade_pyserini.formats.files import read_lines
+from spade_pyserini.formats.lines import read_lines
 from spade_pyserini.formats.runs import read_run
 
 logger = logging.getLogger(__name__)

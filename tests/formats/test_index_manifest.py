@@ -9,8 +9,8 @@ import pytest
 
 from spade_pyserini import ImpactSearcher
 from spade_pyserini.errors import ArtifactError
-from spade_pyserini.formats.files import write_sealed
 from spade_pyserini.formats.index_manifest import FORMAT, IndexManifest, manifest_path
+from spade_pyserini.formats.sealed_json import write_sealed
 from tests.commands import copy_artifact
 
 pytestmark = pytest.mark.java

@@ -19,8 +19,9 @@ from spade_pyserini import ImpactSearcher, build_impact_index
 from spade_pyserini.analysis.stats import index_stats
 from spade_pyserini.errors import ArtifactError, OutputExistsError
 from spade_pyserini.formats import vectors
-from spade_pyserini.formats.files import lock, sha256
+from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.index_manifest import IndexManifest, manifest_path
+from spade_pyserini.formats.locks import lock
 from spade_pyserini.index import IndexOptions, build_foreign_index, verify_index
 from spade_pyserini.index.counts import lucene_counts
 from spade_pyserini.index.postings import Postings

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.formats.files import read_lines
+from spade_pyserini.formats.lines import read_lines
 from spade_pyserini.models.minilm import minilm_folder
 from spade_pyserini.models.wordpieces import WordPieces
 from tests.conftest import shared_data

@@ -14,7 +14,7 @@ from spade_pyserini.errors import (
     SpadeError,
     UsageError,
 )
-from spade_pyserini.formats.files import lock
+from spade_pyserini.formats.locks import lock
 from spade_pyserini.train import (
     Recipe,
     fit_masked_lm,

@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path
 
 from spade_pyserini.errors import NotFoundError, SpadeError
-from spade_pyserini.formats.files import atomic_write
+from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.lucene.jar import DIGEST, JAR, SOURCES, sources_digest
 from spade_pyserini.lucene.runtime import MINIMUM, anserini_jar
 
