@@ -1,23 +1,25 @@
-"""Encoding speed: ours, SparseEncoder's and Pyserini's, and what the machine could do at most.
+"""Encoding speed of spade_pyserini, SparseEncoder and Pyserini, relative to the machine's peak.
 
     python benchmarks/encode.py
-    python benchmarks/encode.py --corpus ../shared/data/msmarco-dl19-20-pool --documents 960
+    python benchmarks/encode.py --corpus DATA/msmarco-dl22 --documents 960
     python benchmarks/encode.py --precision fp32 bf16 --rounds 5
-    python benchmarks/encode.py --memory 10000 100000 --corpus ../shared/data/msmarco-dl22
+    python benchmarks/encode.py --memory 10000 100000 --corpus DATA/msmarco-dl22
 
-All read the same documents with the same backbone (MiniLM) and threads, one after the other, each
-in a process of its own, for some rounds; the median is shown. Time begins when the model is loaded
-and warm, and ends with vectors by term. The two peers run one encoder with a masked-LM head over
-the whole vocabulary, ours runs two.
-Nobody has trained SPLADE on MiniLM, so the peers' head is MiniLM's embeddings with a bias that
-leaves them about as many terms a document as ours has: work and output are like a real model's,
-the terms mean nothing.
+All encode the same documents with the same backbone (MiniLM) and the same number of threads. They
+run one after the other, each in a new process, for several rounds; the table shows the median. The
+clock starts when the model is loaded and warm, and stops when each vector maps terms to weights.
+SparseEncoder and Pyserini run one encoder with a masked-LM head over the complete vocabulary;
+spade_pyserini runs two encoders.
 
-Useful FLOP are those of the matrix products for tokens that are no padding.
+No SPLADE model on MiniLM exists. The other tools therefore get a head made of MiniLM's embeddings,
+with a bias that leaves about as many terms per document as spade-mini has. The amount of work and
+the size of the output are those of a real model; the terms are meaningless.
 
-``--memory`` is the peak of whole encodings of so many documents, those of the corpus again and
-again under new ids. What could grow with their number is not the model, so it is cut to one layer
-and 2,000 terms to add, and minutes are enough.
+Useful FLOP are the matrix products of all tokens except padding.
+
+``--memory N`` measures the peak memory of an encoding of N documents: the documents of the corpus,
+repeated under new ids. Memory that grows with N is outside of the model, so the model is reduced to
+one layer and 2,000 expansion terms to save time.
 """
 
 from __future__ import annotations
@@ -35,9 +37,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-WARM_UP = 32  # documents
-BATCH = 32  # documents, of the peers
-WANTED_TERMS = 200  # of a document, by the peers
+WARM_UP = 32  # documents to encode before the clock starts
+BATCH = 32  # documents per batch in the other tools
+WANTED_TERMS = 200  # terms per document in the other tools
 PEERS = ("spade_pyserini", "SparseEncoder", "pyserini.encode")
 
 
@@ -45,13 +47,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--corpus", default="pydoc")
-    add("--model", default="spade-mini", help="ours; on MiniLM")
+    add("--model", default="spade-mini", help="model of spade_pyserini, on MiniLM")
     add("--documents", type=int, default=480)
     add("--max-length", type=int, default=256)
     add("--threads", type=int, default=2)
     add("--rounds", type=int, default=3)
-    add("--precision", nargs="+", default=["fp32"], help="ours; peers compute in fp32")
-    add("--memory", type=int, nargs="+", metavar="N", help="peak memory for so many documents")
+    add(
+        "--precision",
+        nargs="+",
+        default=["fp32"],
+        help="of spade_pyserini; the other tools use fp32",
+    )
+    add(
+        "--memory", type=int, nargs="+", metavar="N", help="measure the peak memory for N documents"
+    )
     add("--role", help=argparse.SUPPRESS)
     add("--folder", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -63,26 +72,26 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         write_peer(folder, options)
-        contestants = [(PEERS[0], one) for one in options.precision]
+        contestants = [(PEERS[0], precision) for precision in options.precision]
         contestants += [(name, "fp32") for name in PEERS[1:]]
         peaks: list[float] = []
-        found: dict[tuple[str, str], list[dict[str, float]]] = {one: [] for one in contestants}
+        results: dict[tuple[str, str], list[dict[str, float]]] = {key: [] for key in contestants}
         for _ in range(options.rounds):
             peaks.append(role("peak", folder)["gflops"])
             for name, precision in contestants:
-                found[name, precision].append(role(name, folder, precision))
+                results[name, precision].append(role(name, folder, precision))
     peak = max(peaks)
     print(f"{options.documents} documents of {options.corpus}, {options.threads} threads")
-    print(f"fp32 matrix products: {peak:.0f} GFLOP/s at most; medians of {options.rounds} rounds")
+    print(f"fp32 matrix products: peak {peak:.0f} GFLOP/s; medians of {options.rounds} rounds")
     print("encoder              documents/s (least, most)  terms  useful GFLOP/s  of peak  peak GB")
-    for (name, precision), rounds in found.items():
-        rates = sorted(one["documents"] / one["seconds"] for one in rounds)
-        rate, one = statistics.median(rates), rounds[0]
-        useful = one["gflop"] / one["documents"] * rate
+    for (name, precision), rounds in results.items():
+        rates = sorted(result["documents"] / result["seconds"] for result in rounds)
+        rate, first = statistics.median(rates), rounds[0]
+        useful = first["gflop"] / first["documents"] * rate
         spread = f"({rates[0]:.1f}, {rates[-1]:.1f})"
         print(
-            f"{name:15} {precision:4} {rate:11.1f} {spread:>14} {one['terms']:6.0f} {useful:15.1f} "
-            f"{useful / peak:8.0%} {one['peak']:8.2f}"
+            f"{name:15} {precision:4} {rate:11.1f} {spread:>14} {first['terms']:6.0f} {useful:15.1f} "
+            f"{useful / peak:8.0%} {first['peak']:8.2f}"
         )
 
 
@@ -90,8 +99,8 @@ def role(name: str, folder: str, precision: str = "fp32") -> dict[str, float]:
     command = [sys.executable, __file__, *sys.argv[1:], "--role", name, "--folder", folder]
     command += ["--precision", precision]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def texts(options: argparse.Namespace) -> list[str]:
@@ -101,11 +110,11 @@ def texts(options: argparse.Namespace) -> list[str]:
     return [document.contents for document in chosen]
 
 
-# Roles: each runs in a process of its own
+# Roles: each runs in a new process
 
 
 def peak_role(options: argparse.Namespace) -> dict[str, float]:
-    """The best of several shapes, those of the model among them."""
+    """Return the best speed over several matrix shapes, including those of the model."""
     import torch
 
     torch.set_num_threads(options.threads)
@@ -174,19 +183,19 @@ def pyserini_role(options: argparse.Namespace) -> dict[str, float]:
 
     from spade_pyserini.lucene import jvm
 
-    jvm.start()  # before pyserini does it in its own way
+    jvm.start()  # importing pyserini would start the JVM with other options
     from pyserini.encode import SpladeDocumentEncoder
 
     torch.set_num_threads(options.threads)
     model = SpladeDocumentEncoder(options.folder, device="cpu")
 
     def encode(some: list[str]) -> list[Any]:
-        found = []
+        vectors = []
         with torch.no_grad():
             for start in range(0, len(some), BATCH):
                 part = some[start : start + BATCH]
-                found += model.encode(part, max_length=options.max_length)
-        return found
+                vectors += model.encode(part, max_length=options.max_length)
+        return vectors
 
     return measure(options, encode, 6, 30522)
 
@@ -214,7 +223,7 @@ def measure(
 
 
 def gflop(some: list[str], max_length: int, layers: int, terms: int, heads: int) -> float:
-    """MiniLM's matrix products: 384 wide, 1,536 inside, and attention."""
+    """Return the GFLOP of MiniLM's matrix products: width 384, inner width 1,536, attention."""
     from spade_pyserini.models.hub import resolve_model
     from spade_pyserini.models.wordpieces import WordPieces
 
@@ -227,7 +236,7 @@ def gflop(some: list[str], max_length: int, layers: int, terms: int, heads: int)
 
 
 def write_peer(folder: str, options: argparse.Namespace) -> None:
-    """MiniLM with a masked-LM head, as a SPLADE model that both peers can load."""
+    """Save MiniLM with a masked-LM head as a SPLADE model that both other tools can load."""
     import torch
     from sentence_transformers import SparseEncoder
     from sentence_transformers.sparse_encoder.modules import MLMTransformer, SpladePooling
@@ -237,7 +246,7 @@ def write_peer(folder: str, options: argparse.Namespace) -> None:
 
     body = BertModel.from_pretrained(minilm_folder())
     model = BertForMaskedLM(body.config)
-    model.bert.load_state_dict(body.state_dict(), strict=False)  # without its pooler
+    model.bert.load_state_dict(body.state_dict(), strict=False)  # the pooler is not needed
     tokenizer = AutoTokenizer.from_pretrained(minilm_folder())
     sample = tokenizer(
         texts(options)[:WARM_UP],
@@ -265,8 +274,8 @@ def show_memory(counts: list[int], corpus: str) -> None:
         command = [sys.executable, __file__, "--role", "memory", "--documents", str(count)]
         command += ["--corpus", corpus]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        found = json.loads(done.stdout.splitlines()[-1])
-        print(f"{count:9} {found['terms']:6.0f} {found['peak']:16.2f}", flush=True)
+        result = json.loads(done.stdout.splitlines()[-1])
+        print(f"{count:9} {result['terms']:6.0f} {result['peak']:16.2f}", flush=True)
 
 
 def memory_role(options: argparse.Namespace) -> dict[str, float]:

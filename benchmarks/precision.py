@@ -1,17 +1,18 @@
-"""Whether another precision or engine would encode faster on this CPU than torch in fp32.
+"""Speed of other precisions and inference engines on this CPU, relative to PyTorch in fp32.
 
     pip install onnx onnxscript onnxruntime openvino
     python benchmarks/precision.py
-    python benchmarks/precision.py --rankings ../shared/data/wikiqa/dev --pool RUN
+    python benchmarks/precision.py --rankings DATA/wikiqa/dev --pool RUN
 
-All run the same transformer (MiniLM, six layers) on the same batches of docstrings, 24 texts of 86
-WordPieces, with the same threads, one after the other in one process; the best of three rounds
-counts. What is not installed is left out. The cosine is that of all hidden states with torch's in
-fp32: an export that gives other states is no export.
+All engines run the same transformer (MiniLM, six layers) on the same batches of 24 docstrings with 86
+WordPieces each, with the same number of threads, one after the other in one process. The table shows
+the best of three rounds. Engines that are not installed are left out. The cosine compares all hidden
+states with those of PyTorch in fp32; it must be close to 1.
 
-``--rankings`` asks the same of spade-mini as a whole, whose heads stay torch's: documents a second,
-and nDCG@10 and MRR@10 of exact float scores, on the documents of a split's collection that are
-judged or among the first 20 of a run. int8 is dynamic, by channel.
+``--rankings`` measures spade-mini with its transformers in each engine and its heads in PyTorch:
+documents per second, and nDCG@10 and MRR@10 of exact float scores. The documents are those of the
+split's collection that are judged, or among the first 20 hits of a run. int8 quantization is dynamic
+and per channel.
 """
 
 from __future__ import annotations
@@ -41,16 +42,18 @@ from spade_pyserini.train.validate import validate
 TEXTS, LENGTH = 24, 86
 ROUNDS = 3
 INT8 = {nn.Linear: torch.ao.quantization.per_channel_dynamic_qconfig}
-Run = Callable[[Tensor, Tensor], Any]  # gives a list: the hidden states of each transformer
+Run = Callable[[Tensor, Tensor], Any]  # returns the hidden states of each transformer
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--batches", type=int, default=20)
-    parser.add_argument("--skip", nargs="*", default=[], help="engines, as in `torch bf16`")
-    parser.add_argument("--rankings", metavar="SPLIT", help="what int8 does to these topics")
-    parser.add_argument("--pool", metavar="RUN", help="with --rankings: of the same topics")
+    parser.add_argument(
+        "--skip", nargs="*", default=[], help="engines to leave out, for example `torch bf16`"
+    )
+    parser.add_argument("--rankings", metavar="SPLIT", help="measure the rankings of these topics")
+    parser.add_argument("--pool", metavar="RUN", help="with --rankings: a run of the same topics")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
@@ -70,8 +73,8 @@ def main() -> None:
         for name, run in engines(transformer, Path(folder), options.threads):
             if name in options.skip:
                 continue
-            found = torch.as_tensor(run(batches[0], mask)[0]).float()
-            cosine = nn.functional.cosine_similarity(found.flatten(), wanted.flatten(), dim=0)
+            states = torch.as_tensor(run(batches[0], mask)[0]).float()
+            cosine = nn.functional.cosine_similarity(states.flatten(), wanted.flatten(), dim=0)
             rate = TEXTS * len(batches) / min(seconds(run, batches, mask) for _ in range(ROUNDS))
             first = first or rate
             print(f"{name:18} {rate:8.1f} {rate / first:6.2f} {cosine:7.4f}", flush=True)
@@ -85,9 +88,9 @@ def compare_rankings(split: str, pool: str | None, threads: int) -> None:
     print("engine             documents/s  nDCG@10  MRR@10")
 
     def show(name: str) -> None:
-        found = validate(model, [dev], (model.config.alpha,))
-        speed = found.documents_per_second
-        print(f"{name:18} {speed:11.1f} {found.ndcg:8.4f} {found.mrr:7.4f}", flush=True)
+        result = validate(model, [dev], (model.config.alpha,))
+        speed = result.documents_per_second
+        print(f"{name:18} {speed:11.1f} {result.ndcg:8.4f} {result.mrr:7.4f}", flush=True)
 
     show("torch fp32")
     with tempfile.TemporaryDirectory() as folder:
@@ -101,7 +104,7 @@ def compare_rankings(split: str, pool: str | None, threads: int) -> None:
 
 
 class Both(nn.Module):
-    """The last hidden states of both encoders, for exports."""
+    """Returns only the last hidden states of both encoders, for the export."""
 
     def __init__(self, model: SpadeModel) -> None:
         super().__init__()
@@ -117,16 +120,16 @@ def both_states(run: Run, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def next_batch(wordpieces: WordPieces, documents: Iterator[Document]) -> Tensor:
-    """So many texts that are long enough, cut to one length."""
-    found: list[list[int]] = []
-    while len(found) < TEXTS:
+    """Return the ids of the next `TEXTS` documents that have `LENGTH` WordPieces or more."""
+    batch: list[list[int]] = []
+    while len(batch) < TEXTS:
         (ids,) = wordpieces.document_ids([next(documents).contents], LENGTH)
-        found += [ids] * (len(ids) == LENGTH)
-    return torch.tensor(found)
+        batch += [ids] * (len(ids) == LENGTH)
+    return torch.tensor(batch)
 
 
 class Transformer(nn.Module):
-    """Hidden states alone, for exports."""
+    """Returns only the hidden states, for the export."""
 
     def __init__(self, transformer: nn.Module) -> None:
         super().__init__()
@@ -153,11 +156,11 @@ def engines(model: Transformer, folder: Path, threads: int) -> Iterator[tuple[st
 
 
 def exported(model: nn.Module, folder: Path, threads: int) -> Iterator[tuple[str, Run]]:
-    """The engines that are installed, for any number of texts of any length."""
+    """Export the model and yield the engines that are installed."""
     if not all(map(importlib.util.find_spec, ("onnx", "onnxscript", "onnxruntime"))):
         return
     file = folder / "fp32.onnx"
-    size = (TEXTS, LENGTH)  # two tensors: one twice would be taken for one input
+    size = (TEXTS, LENGTH)  # two tensors: the exporter would merge one tensor given twice
     example = tuple(torch.ones(size, dtype=torch.long) for _ in range(2))
     free = {0: torch.export.Dim("texts", max=512), 1: torch.export.Dim("length", max=512)}
     shapes = (free, free)
@@ -184,10 +187,10 @@ def onnx_run(file: Path, threads: int) -> Run:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-    names = [one.name for one in session.get_inputs()]
+    names = [value.name for value in session.get_inputs()]
 
     def run(*inputs: Tensor) -> Any:
-        values = dict(zip(names, (one.numpy() for one in inputs), strict=True))
+        values = dict(zip(names, (tensor.numpy() for tensor in inputs), strict=True))
         return session.run(None, values)
 
     return run
@@ -200,8 +203,8 @@ def openvino_run(file: Path, threads: int) -> Run:
     model = openvino.Core().compile_model(str(file), "CPU", settings)
 
     def run(*inputs: Tensor) -> Any:
-        found = model([one.numpy() for one in inputs])
-        return [found[place] for place in range(len(model.outputs))]
+        outputs = model([tensor.numpy() for tensor in inputs])
+        return [outputs[index] for index in range(len(model.outputs))]
 
     return run
 
