@@ -90,7 +90,8 @@ def main() -> None:
         useful = first["gflop"] / first["documents"] * rate
         spread = f"({rates[0]:.1f}, {rates[-1]:.1f})"
         print(
-            f"{name:15} {precision:4} {rate:11.1f} {spread:>14} {first['terms']:6.0f} {useful:15.1f} "
+            f"{name:15} {precision:4} {rate:11.1f} {spread:>14} {first['terms']:6.0f} "
+            f"{useful:15.1f} "
             f"{useful / peak:8.0%} {first['peak']:8.2f}"
         )
 

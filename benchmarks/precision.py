@@ -4,15 +4,15 @@
     python benchmarks/precision.py
     python benchmarks/precision.py --rankings DATA/wikiqa/dev --pool RUN
 
-All engines run the same transformer (MiniLM, six layers) on the same batches of 24 docstrings with 86
-WordPieces each, with the same number of threads, one after the other in one process. The table shows
-the best of three rounds. Engines that are not installed are left out. The cosine compares all hidden
-states with those of PyTorch in fp32; it must be close to 1.
+All engines run the same transformer (MiniLM, six layers) on the same batches of 24 docstrings with
+86 WordPieces each, with the same number of threads, one after the other in one process. The table
+shows the best of three rounds. Engines that are not installed are left out. The cosine compares all
+hidden states with those of PyTorch in fp32; it must be close to 1.
 
 ``--rankings`` measures spade-mini with its transformers in each engine and its heads in PyTorch:
 documents per second, and nDCG@10 and MRR@10 of exact float scores. The documents are those of the
-split's collection that are judged, or among the first 20 hits of a run. int8 quantization is dynamic
-and per channel.
+split's collection that are judged, or among the first 20 hits of a run. int8 quantization is
+dynamic and per channel.
 """
 
 from __future__ import annotations
