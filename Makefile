@@ -21,8 +21,8 @@ INSTALLED := $(VENV)/.installed
 EXTRAS := $(VENV)/.extras
 DOCS := $(VENV)/.docs
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
-# One process per core. The tests of a file run in one process, because they share fixtures.
-PARALLEL := -n auto --dist loadfile
+# One process per core. Tests that share fixtures run in one process, see tests/conftest.py.
+PARALLEL := -n auto --dist loadgroup
 
 .PHONY: demo test test-all check format jar docs clean
 

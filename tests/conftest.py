@@ -23,7 +23,7 @@ from spade_pyserini.models import SpadeConfig
 from spade_pyserini.models.extensions import with_corpus_idf
 from spade_pyserini.models.term_counts import TermCounts
 from spade_pyserini.train import Recipe, make_recipe
-from tests.commands import Commands
+from tests.commands import Commands, shell
 
 ROOT = Path(__file__).resolve().parent.parent
 # Local collections for `shared_data` only: no other test may depend on a user's data.
@@ -206,3 +206,22 @@ def run(
     caplog: pytest.LogCaptureFixture,
 ) -> Commands:
     return Commands(monkeypatch, capfd, caplog)
+
+
+@pytest.fixture(scope="session")
+def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the demo has run; ``demo.out`` is what it printed. Takes minutes."""
+    folder = tmp_path_factory.mktemp("demo")
+    done = shell("python -m spade_pyserini.demo", folder)
+    assert done.returncode == 0, done.stderr
+    (folder / "demo.out").write_text(done.stdout)
+    return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests of a file in one process, and in one process all that use the demo."""
+    for item in items:
+        uses_demo = "demo_folder" in getattr(item, "fixturenames", ())
+        item.add_marker(
+            pytest.mark.xdist_group("demo" if uses_demo else item.nodeid.split("::")[0])
+        )

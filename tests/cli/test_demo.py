@@ -17,14 +17,9 @@ from tests.evaluate.test_measures import assert_same_digits
 pytestmark = pytest.mark.java
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the demo has run; ``demo.out`` is what it printed."""
-    folder = tmp_path_factory.mktemp("demo")
-    done = shell("python -m spade_pyserini.demo", folder)
-    assert done.returncode == 0, done.stderr
-    (folder / "demo.out").write_text(done.stdout)
-    return folder
+@pytest.fixture
+def folder(demo_folder: Path) -> Path:
+    return demo_folder
 
 
 def test_the_demo_fills_the_three_folders_as_pyserinis_guides_do(folder: Path) -> None:
@@ -55,7 +50,9 @@ def test_the_demo_prints_a_table_and_examples(folder: Path) -> None:
 
 def test_the_scores_of_the_demo_are_trec_evals(folder: Path) -> None:
     qrels = ROOT / "spade_pyserini" / "corpora" / "pydoc_data" / "qrels.pydoc-test.txt"
-    for run in (folder / "runs").glob("run.*.pydoc-test.txt"):
+    runs = sorted((folder / "runs").glob("run.*.pydoc-test.txt"))
+    assert len(runs) == 2
+    for run in runs:
         assert_same_digits(qrels, run)
 
 

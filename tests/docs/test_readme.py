@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -32,8 +33,11 @@ ORDER = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("readme")
+def folder(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the vectors of the demo, which `spade encode` completes in seconds."""
+    folder = tmp_path_factory.mktemp("readme")
+    shutil.copytree(demo_folder / "encode", folder / "encode")
+    return folder
 
 
 @pytest.mark.parametrize("command", COMMANDS)
