@@ -48,17 +48,21 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_collection(folder, options.max_length)
-        recipe = load_recipe(options.recipe).with_settings(options.set).change(
-            corpus=str(folder / "corpus.jsonl"),
-            queries=str(folder / "queries.tsv"),
-            qrels=str(folder / "qrels.txt"),
-            negatives=str(folder / "run.txt"),
-            data=(),
-            dev=(),
-            max_length=options.max_length,
-            batch_size=options.batch_size,
-            warmup_steps=options.steps if options.phase == "warm-up" else 0,
-            steps=options.steps,
+        recipe = (
+            load_recipe(options.recipe)
+            .with_settings(options.set)
+            .change(
+                corpus=str(folder / "corpus.jsonl"),
+                queries=str(folder / "queries.tsv"),
+                qrels=str(folder / "qrels.txt"),
+                negatives=str(folder / "run.txt"),
+                data=(),
+                dev=(),
+                max_length=options.max_length,
+                batch_size=options.batch_size,
+                warmup_steps=options.steps if options.phase == "warm-up" else 0,
+                steps=options.steps,
+            )
         )
         train(recipe, folder / "run")
         rates = [line["documents_per_second"] for line in read_log(folder / "run", "step")]

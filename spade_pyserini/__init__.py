@@ -21,16 +21,17 @@ if TYPE_CHECKING:
     from spade_pyserini.corpora import open_corpus
     from spade_pyserini.corpora.qrels import read_qrels
     from spade_pyserini.corpora.topics import read_topics
-    from spade_pyserini.encode import encode_corpus
+    from spade_pyserini.encode import EncodeOptions, encode_corpus
     from spade_pyserini.errors import SpadeError
     from spade_pyserini.evaluate import evaluate_run
     from spade_pyserini.formats.vectors import read_vectors
-    from spade_pyserini.index import build_bm25_index, build_impact_index
-    from spade_pyserini.models import SpadeConfig, SpadeModel
+    from spade_pyserini.index import IndexOptions, build_bm25_index, build_impact_index
+    from spade_pyserini.models import SpadeConfig, SpadeEncoder, SpadeModel
     from spade_pyserini.records import Document, Hit, ImpactVector, Ranking, Topic
     from spade_pyserini.search import (
         Bm25Searcher,
         ImpactSearcher,
+        SearchOptions,
         read_run,
         search_topics,
         write_run,
@@ -44,13 +45,16 @@ __path__.append(str(Path(__file__).with_name("cli")))
 
 _HOMES = {
     "corpora": ["open_corpus"],
-    "models": ["SpadeConfig", "SpadeModel"],
-    "encode": ["encode_corpus"],
+    "models": ["SpadeConfig", "SpadeEncoder", "SpadeModel"],
+    "encode": ["EncodeOptions", "encode_corpus"],
     "formats.vectors": ["read_vectors"],
-    "index": ["build_bm25_index", "build_impact_index"],
+    "index": ["IndexOptions", "build_bm25_index", "build_impact_index"],
     "corpora.topics": ["read_topics"],
     "search.wordpiece_topics": ["write_wordpiece_topics"],
-    "search": ["Bm25Searcher", "ImpactSearcher", "read_run", "search_topics", "write_run"],
+    "search": [
+        *("Bm25Searcher", "ImpactSearcher", "SearchOptions"),
+        *("read_run", "search_topics", "write_run"),
+    ],
     "evaluate": ["evaluate_run"],
     "corpora.qrels": ["read_qrels"],
     "records": ["Document", "Hit", "ImpactVector", "Ranking", "Topic"],
@@ -60,11 +64,15 @@ _HOMES = {
 __all__ = [
     "Bm25Searcher",
     "Document",
+    "EncodeOptions",
     "Hit",
     "ImpactSearcher",
     "ImpactVector",
+    "IndexOptions",
     "Ranking",
+    "SearchOptions",
     "SpadeConfig",
+    "SpadeEncoder",
     "SpadeError",
     "SpadeModel",
     "Topic",

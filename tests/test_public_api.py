@@ -14,6 +14,7 @@ EXPORTED = {
     *("build_bm25_index", "build_impact_index", "read_topics", "write_wordpiece_topics"),
     *("Bm25Searcher", "ImpactSearcher", "read_run", "search_topics", "write_run"),
     *("evaluate_run", "read_qrels", "SpadeError"),
+    *("SpadeEncoder", "EncodeOptions", "IndexOptions", "SearchOptions"),
     *("Document", "Hit", "ImpactVector", "Ranking", "Topic"),
 }
 

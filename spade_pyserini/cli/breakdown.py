@@ -17,6 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade breakdown``."""
     description = "Score runs by how many terms topics and their relevant documents share."
     parser = arguments.new_parser("breakdown", description, EXAMPLE)
     add = parser.add_argument
@@ -30,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
+    """Print a table of measures for each kind of topic."""
     from spade_pyserini.corpora import open_corpus
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.evaluate import compare_runs, parse_measures, read_runs

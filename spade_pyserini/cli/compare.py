@@ -16,7 +16,7 @@ from spade_pyserini.analysis.compare import (
 from spade_pyserini.analysis.difference_figure import draw_differences, figure_format
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.files import refuse_existing
+from spade_pyserini.formats.outputs import refuse_existing
 from spade_pyserini.formats.tables import text_table
 
 WIDEST = 60  # characters of a topic's text
@@ -25,6 +25,7 @@ EXAMPLE = """spade compare runs/run.pydoc.bm25.pydoc-test.txt \\
 
 
 def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade compare``."""
     description = f"Compare two runs topic by topic on one measure (default: {MEASURE})."
     parser = arguments.new_parser("compare", description, EXAMPLE)
     add = parser.add_argument
@@ -44,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
+    """Print wins, ties and losses, and the topics that differ most."""
     output = Path(options.output) if options.output else None
     if output:
         figure_format(output)

@@ -59,7 +59,7 @@ def _print_results() -> None:
     from spade_pyserini.corpora.qrels import read_qrels
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.evaluate import evaluate_run, parse_measures
-    from spade_pyserini.formats.files import folder_bytes
+    from spade_pyserini.formats.paths import folder_bytes
     from spade_pyserini.formats.tables import text_table
     from spade_pyserini.formats.vectors import VectorManifest
     from spade_pyserini.search import open_searcher, read_run

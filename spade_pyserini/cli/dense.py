@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from spade_pyserini.cli import arguments
-from spade_pyserini.formats.files import refuse_existing, safe_file_name
+from spade_pyserini.formats.outputs import refuse_existing
+from spade_pyserini.formats.paths import safe_file_name
 from spade_pyserini.models.minilm import MINILM
 
 EXAMPLE = "spade dense --corpus pydoc --topics pydoc/test --model minilm"

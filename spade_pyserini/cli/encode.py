@@ -9,7 +9,7 @@ from pathlib import Path
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.files import safe_file_name
+from spade_pyserini.formats.paths import safe_file_name
 
 EXAMPLE = """spade encode --corpus pydoc --output encode/pydoc.spade-mini
   spade encode --corpus my-corpus/ --processes 2"""
@@ -99,6 +99,11 @@ def _add_parallel_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Encode the corpus, or merge its parts, and print the folder of vectors."""
+    if not options.corpus and not (options.merge and options.output):
+        raise UsageError("give --corpus NAME|PATH; only --merge with --output works without it")
+    if options.ray and options.processes > 1:
+        raise UsageError("--ray starts its own workers; leave out --processes")
+
     from spade_pyserini.encode import EncodeOptions, Part, encode_corpus, merge_parts
     from spade_pyserini.models import SpadeEncoder
     from spade_pyserini.models.hub import DEFAULT
@@ -107,14 +112,10 @@ def run(options: argparse.Namespace) -> None:
         merge_parts(options.output)
         print(options.output)
         return
-    if not options.corpus:
-        raise UsageError("give --corpus NAME|PATH; only --merge with --output works without it")
     corpus = arguments.open_transformed(options)
     name = options.model or DEFAULT
     model_name = safe_file_name(Path(name).name)
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")
-    if options.ray and options.processes > 1:
-        raise UsageError("--ray starts its own workers; leave out --processes")
     part = Part.of(options.shard_id, options.shard_num)
     if options.merge:
         merge_parts(output)

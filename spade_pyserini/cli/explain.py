@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import NotFoundError, UsageError
-from spade_pyserini.formats.files import atomic_write, is_valid_unicode, refuse_existing
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.outputs import refuse_existing
+from spade_pyserini.formats.unicode import is_valid_unicode
 
 if TYPE_CHECKING:
     from spade_pyserini.corpora import Corpus

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.files import safe_file_name
+from spade_pyserini.formats.paths import safe_file_name
 
 EXAMPLE = """spade export --index index/pydoc.spade-mini --to ciff --output pydoc.ciff
   spade export --index index/pydoc.spade-mini --to milvus --uri pydoc.db"""

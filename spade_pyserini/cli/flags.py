@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 import re
 
-# A parameter is preceded by a space, a bracket, a quote or nothing: paths such as /data/k=5 stay.
+# A parameter follows a space, a bracket or a backtick, or starts the message. Paths such as
+# /data/k=5 and quoted text of the user stay.
 PARAMETER = re.compile(
-    r"""(?<![^\s(`'"])(\w+)=('[^']*'|"[^"]*"|\.\.\.|[^\s,;:()`'"]*[^\s,;:()`'".])"""
+    r"""(?<![^\s(`])(\w+)=('[^']*'|"[^"]*"|\.\.\.|[^\s,;:()`'"]*[^\s,;:()`'".])"""
 )
 
 
@@ -27,13 +28,14 @@ def flag_names(parser: argparse.ArgumentParser) -> dict[str, str]:
 def with_flags(message: str, flags: dict[str, str]) -> str:
     """Rewrite ``name=True`` as ``--name`` and ``name=VALUE`` as ``--name VALUE``.
 
-    Names that are not in ``flags`` stay as they are.
+    Other names stay, unless the command has ``--set KEY=VALUE`` for the settings of a recipe: then
+    ``name=VALUE`` becomes ``--set name=VALUE``.
     """
 
     def rewrite(match: re.Match[str]) -> str:
         name, value = match.groups()
         if name not in flags:
-            return match.group()
+            return f"{flags['set']} {match.group()}" if "set" in flags else match.group()
         return flags[name] if value == "True" else f"{flags[name]} {value}"
 
     return PARAMETER.sub(rewrite, message)

@@ -8,7 +8,8 @@ from pathlib import Path
 from spade_pyserini.analysis.report import ReportOptions, html_report, sweep_figures
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.files import atomic_write, refuse_existing
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.outputs import refuse_existing
 
 EXAMPLE = """spade report --qrels pydoc/test --topics pydoc/test \\
       --run runs/run.pydoc.bm25.pydoc-test.txt runs/run.pydoc.spade-mini.pydoc-test.txt \\

@@ -54,7 +54,8 @@ def run(options: argparse.Namespace) -> None:
     """Write a run for each depth, print their paths and, with judgements, MRR@10."""
     from spade_pyserini.corpora import open_corpus
     from spade_pyserini.corpora.topics import read_topics
-    from spade_pyserini.formats.files import refuse_existing, safe_file_name
+    from spade_pyserini.formats.outputs import refuse_existing
+    from spade_pyserini.formats.paths import safe_file_name
     from spade_pyserini.models.cross_encoder import load_cross_encoder
     from spade_pyserini.search import read_run, write_run
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.files import safe_file_name
+from spade_pyserini.formats.paths import safe_file_name
 from spade_pyserini.records import Hit, Topic
 
 EXAMPLE = """spade search --index index/pydoc.spade-mini --topics pydoc/test
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _search_topics(options: argparse.Namespace) -> None:
     from spade_pyserini.corpora.topics import read_topics, topics_name
-    from spade_pyserini.formats.files import refuse_existing
+    from spade_pyserini.formats.outputs import refuse_existing
     from spade_pyserini.search import (
         ImpactSearcher,
         SearchOptions,

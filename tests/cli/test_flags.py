@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ FLAGS = {"overwrite": "--overwrite", "tokenizer": "--tokenizer", "data_dir": "--
         ("`tokenizer='a b'` is missing", "`--tokenizer 'a b'` is missing"),
         ("add tokenizer=...", "add --tokenizer ..."),
         ("not a parameter: other=True", "not a parameter: other=True"),
+        ("text of the user: 'overwrite=True'", "text of the user: 'overwrite=True'"),
         ("a path: /runs/overwrite=True/x", "a path: /runs/overwrite=True/x"),
         ("part of a name: my_overwrite=True", "part of a name: my_overwrite=True"),
         ("a comparison: overwrite == True", "a comparison: overwrite == True"),
@@ -37,6 +39,15 @@ FLAGS = {"overwrite": "--overwrite", "tokenizer": "--tokenizer", "data_dir": "--
 )
 def test_messages(message: str, translated: str) -> None:
     assert with_flags(message, FLAGS) == translated
+
+
+def test_settings_of_a_recipe(run: Commands, tmp_path: Path) -> None:
+    flags = flag_names(registry.load("train").parser())
+    assert with_flags("add queries=FILE", flags) == "add --set queries=FILE"
+    assert with_flags("pass resume=True", flags) == "pass --resume"
+    result = run("train", "--recipe", "mini", "--output", tmp_path / "model")
+    assert result.code == 2
+    assert re.search(r"add --set \w+=", result.err), result.err
 
 
 def test_flags_of_a_command() -> None:
