@@ -26,7 +26,7 @@ def test_only_what_was_trained_is_shipped() -> None:
     assert config["scale"] > 0
     recipe = load_recipe("spade-mini")
     for name in ("k", "adapter_rank", "adapter_layers", "decoder_rank"):
-        assert config[name] == getattr(recipe, name)
+        assert config[name] == getattr(recipe.model, name)
 
 
 def test_it_adds_terms_that_people_would_ask_with() -> None:
