@@ -19,7 +19,8 @@ from spade_pyserini.errors import (
     SpadeError,
     UsageError,
 )
-from spade_pyserini.formats.vectors import VectorManifest, verify
+from spade_pyserini.formats.vector_manifest import VectorManifest
+from spade_pyserini.formats.vectors import verify
 from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.term_counts import count_terms
 from tests.conftest import write_corpus

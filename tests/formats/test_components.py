@@ -63,17 +63,6 @@ def test_weights_are_restored_exactly(
         assert torch.equal(SpadeEncoder(model).weigh(ids), 0.5 * own + 0.5 * added)
 
 
-def test_query_weights_are_in_both_parts(tiny_model_folder: Path) -> None:
-    model = SpadeModel.from_pretrained(tiny_model_folder)
-    ids = model.wordpieces.document_ids(["the old cat"], 32)
-    before = SpadeEncoder(model).components(ids)
-    with torch.no_grad():
-        model.query_weights.fill_(4)
-    for now, old in zip(SpadeEncoder(model).components(ids), before, strict=True):
-        assert torch.equal(now, 4 * old)
-        assert old.max() > 0
-
-
 def test_components_do_not_change_the_vectors(encoded: Path, tiny_vectors: Path) -> None:
     assert files(encoded) == files(tiny_vectors)
     assert not components_path(tiny_vectors).exists()
