@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import ArtifactError, SpadeError
-from spade_pyserini.formats.files import (
-    read_json_file,
-    read_sealed,
-    sha256,
-    sibling,
-    write_sealed,
-)
+from spade_pyserini.formats.digests import sha256
+from spade_pyserini.formats.json_files import read_json_file
+from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 from spade_pyserini.sharding.part import MANIFEST
 from spade_pyserini.sharding.plain import PlainFiles, PlainManifest, PlainShard
 from spade_pyserini.sharding.protocols import ShardRecord

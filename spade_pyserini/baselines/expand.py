@@ -21,14 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from spade_pyserini.baselines.query_generator import TOP_K, QueryGenerator, Sampling
-from spade_pyserini.formats.files import (
-    atomic_write,
-    refuse_existing,
-    remove,
-    sha256,
-    sibling,
-    write_sealed,
-)
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.digests import sha256
+from spade_pyserini.formats.outputs import refuse_existing
+from spade_pyserini.formats.paths import remove, sibling
+from spade_pyserini.formats.sealed_json import write_sealed
 from spade_pyserini.records import Document
 from spade_pyserini.sharding.job import RunOptions, run_job
 from spade_pyserini.sharding.part import MANIFEST

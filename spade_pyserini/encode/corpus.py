@@ -22,8 +22,8 @@ from spade_pyserini.encode.files import VectorFiles
 from spade_pyserini.encode.options import DEFAULTS, EncodeOptions
 from spade_pyserini.encode.task import VectorTask
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.files import location, sibling
-from spade_pyserini.formats.vectors import VectorManifest, VectorSettings
+from spade_pyserini.formats.paths import location, sibling
+from spade_pyserini.formats.vector_manifest import VectorManifest, VectorSettings
 from spade_pyserini.models.encoder import SpadeEncoder
 from spade_pyserini.sharding.job import Runner, RunOptions, run_job
 from spade_pyserini.sharding.part import ALL_SHARDS

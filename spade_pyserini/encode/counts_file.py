@@ -20,8 +20,11 @@ import torch
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import OnError, strict
 from spade_pyserini.errors import ArtifactError, NotFoundError, SpadeError, UsageError
-from spade_pyserini.formats.files import atomic_write, read_sealed, sha256, sibling, write_sealed
-from spade_pyserini.formats.vectors import VectorManifest
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.digests import sha256
+from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
+from spade_pyserini.formats.vector_manifest import VectorManifest
 from spade_pyserini.models.encoder import SpadeEncoder
 from spade_pyserini.models.term_counts import TermCounts, count_terms
 from spade_pyserini.models.wordpieces import WordPieces

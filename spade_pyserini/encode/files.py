@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spade_pyserini.formats.components import components_intact, record, remove_components
-from spade_pyserini.formats.files import remove, sha256
-from spade_pyserini.formats.vectors import (
+from spade_pyserini.formats.digests import sha256
+from spade_pyserini.formats.paths import remove
+from spade_pyserini.formats.vector_manifest import (
     Shard,
     VectorManifest,
     VectorSettings,

@@ -6,8 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, OutputExistsError
-from spade_pyserini.formats.files import location, lock, read_lines, remove, sibling, write_lines
-from spade_pyserini.formats.vectors import MANIFEST, VectorManifest, manifest_path, verify
+from spade_pyserini.formats.lines import read_lines, write_lines
+from spade_pyserini.formats.locks import lock
+from spade_pyserini.formats.paths import location, remove, sibling
+from spade_pyserini.formats.vector_manifest import MANIFEST, VectorManifest, manifest_path
+from spade_pyserini.formats.vectors import verify
 from spade_pyserini.sharding.part import ALL_SHARDS, Part, agreed_size, check_shards, parts_of
 
 

@@ -18,7 +18,8 @@ from torch import Tensor
 from spade_pyserini.encode.batches import batches
 from spade_pyserini.errors import SpadeError
 from spade_pyserini.formats.components import ComponentVector, write_components
-from spade_pyserini.formats.vectors import Shard, VectorSettings, shard_name, write_shard
+from spade_pyserini.formats.vector_manifest import Shard, VectorSettings, shard_name
+from spade_pyserini.formats.vectors import write_shard
 from spade_pyserini.models.encoder import SpadeEncoder
 from spade_pyserini.models.quantize import largest_impact, quantize
 from spade_pyserini.models.tensors import SparseVector, sparse

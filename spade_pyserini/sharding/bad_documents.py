@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from spade_pyserini.formats.files import remove, write_lines
+from spade_pyserini.formats.lines import write_lines
+from spade_pyserini.formats.paths import remove
 
 logger = logging.getLogger(__name__)
 

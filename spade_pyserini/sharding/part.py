@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini.errors import ArtifactError, UsageError
-from spade_pyserini.formats.files import sibling
+from spade_pyserini.formats.paths import sibling
 from spade_pyserini.sharding.protocols import Manifest
 
 MANIFEST = "manifest.json"

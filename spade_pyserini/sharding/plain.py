@@ -14,14 +14,10 @@ from secrets import token_hex
 from typing import IO, Any
 
 from spade_pyserini.errors import ArtifactError
-from spade_pyserini.formats.files import (
-    atomic_write,
-    read_sealed,
-    remove,
-    sha256,
-    sibling,
-    write_sealed,
-)
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.digests import sha256
+from spade_pyserini.formats.paths import remove, sibling
+from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 from spade_pyserini.sharding.part import shard_number
 from spade_pyserini.sharding.protocols import Settings, ShardRecord
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Generic
 
 from spade_pyserini.errors import ArtifactError, OutputExistsError, SpadeError, describe_differences
-from spade_pyserini.formats.files import is_local, lock, remove, sibling
+from spade_pyserini.formats.locks import lock
+from spade_pyserini.formats.paths import is_local, remove, sibling
 from spade_pyserini.sharding.bad_documents import list_bad_documents
 from spade_pyserini.sharding.part import ALL_SHARDS, MANIFEST, Part, parts_of, shard_number
 from spade_pyserini.sharding.protocols import M, Settings, ShardFiles, ShardRecord

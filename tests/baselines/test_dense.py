@@ -18,7 +18,8 @@ from spade_pyserini import Topic, open_corpus, read_run
 from spade_pyserini.baselines.dense import dense_search, encode_dense
 from spade_pyserini.baselines.embeddings import DenseFiles
 from spade_pyserini.errors import ArtifactError, InputError, NotFoundError, OutputExistsError
-from spade_pyserini.formats.files import sibling, write_sealed
+from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.sealed_json import write_sealed
 from spade_pyserini.models.minilm import minilm_folder
 from tests.commands import Commands
 from tests.conftest import write_corpus

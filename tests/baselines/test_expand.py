@@ -23,7 +23,9 @@ from spade_pyserini.baselines.expand import QueryFiles, QueryTask, expand_corpus
 from spade_pyserini.baselines.query_generator import QueryGenerator, Sampling
 from spade_pyserini.corpora import expanded
 from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError
-from spade_pyserini.formats.files import read_sealed, sha256, sibling
+from spade_pyserini.formats.digests import sha256
+from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.sealed_json import read_sealed
 from spade_pyserini.models.minilm import minilm_folder
 from tests.commands import Commands
 from tests.conftest import write_corpus

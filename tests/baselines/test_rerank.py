@@ -131,11 +131,11 @@ def test_models_that_cannot_rank(tiny_backbone: Path, cross_encoder: Path, tmp_p
     with pytest.raises(NotFoundError, match="'no-such/model' cannot be loaded: ") as error:
         load_cross_encoder("no-such/model")
     assert "\n" not in str(error.value)
-    with pytest.raises(UsageError, match="is no cross-encoder but a BertModel"):
+    with pytest.raises(UsageError, match="is not a cross-encoder but a BertModel"):
         load_cross_encoder(str(minilm_folder()))
-    with pytest.raises(UsageError, match="gives 3 values a pair"):
+    with pytest.raises(UsageError, match="returns 3 values per pair"):
         load_cross_encoder(str(save_cross_encoder(tiny_backbone, tmp_path / "three", 3)))
-    with pytest.raises(UsageError, match="--max-length is 65, the model reads 64"):
+    with pytest.raises(UsageError, match="max_length is 65, but the model reads at most 64"):
         load_cross_encoder(str(cross_encoder), max_length=65)
     damaged = shutil.copytree(cross_encoder, tmp_path / "damaged")
     (damaged / "model.safetensors").write_bytes(b"cut")
@@ -180,7 +180,7 @@ def test_the_command_and_its_table(
     assert list(values) == ["first stage", "rerank-10", "rerank-20"]
     assert values["first stage"] == f"{1 / rank / 2:.4f}"
     assert values["rerank-10"] == "0.5000"
-    assert "2 topics with judgements" in lines[7]
+    assert "2 judged topics" in lines[7]
     for depth, output in zip((10, 20), outputs, strict=True):
         written = [[hit.docid for hit in ranking.hits] for ranking in read_run(output)]
         assert written == [[hit.docid for hit in ranking.hits] for ranking in expected[depth]]

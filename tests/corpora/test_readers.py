@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spade_pyserini import Document, open_corpus
-from spade_pyserini.formats.ids import IdSet
 from spade_pyserini.errors import InputError, NotFoundError
+from spade_pyserini.formats.ids import IdSet
 from tests.commands import Commands
 from tests.conftest import shared_data
 

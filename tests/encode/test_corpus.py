@@ -14,7 +14,8 @@ from spade_pyserini import (
     open_corpus,
     read_vectors,
 )
-from spade_pyserini.formats.vectors import VectorManifest, verify
+from spade_pyserini.formats.vector_manifest import VectorManifest
+from spade_pyserini.formats.vectors import verify
 from spade_pyserini.models import SpadeEncoder
 from tests.commands import Commands
 

@@ -19,7 +19,8 @@ from spade_pyserini.errors import (
     SpadeError,
     UsageError,
 )
-from spade_pyserini.formats.vectors import VectorManifest, verify
+from spade_pyserini.formats.vector_manifest import VectorManifest
+from spade_pyserini.formats.vectors import verify
 from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.term_counts import count_terms
 from tests.conftest import write_corpus
@@ -91,7 +92,7 @@ def test_a_refused_run_leaves_the_counts_alone(
     with pytest.raises(OutputExistsError, match=r"other settings \(counts_sha256"):
         encode_corpus(corpus, asking, tmp_path / "x", EncodeOptions(shard_size=10, counts=counts))
     (tmp_path / "damaged.json").write_text("{}")
-    with pytest.raises(InputError, match="of another version"):
+    with pytest.raises(InputError, match="another version wrote it"):
         encode_corpus(
             corpus, asking, tmp_path / "x", EncodeOptions(counts=tmp_path / "damaged.json")
         )
@@ -156,7 +157,7 @@ def test_too_many_bad_documents_are_listed_when_they_are_counted(
 ) -> None:
     path = write_corpus(tmp_path / "c", 30) / "corpus.jsonl"
     path.write_text("not JSON\nnor this\n" + path.read_text())
-    with pytest.raises(SpadeError, match=r"more than .* bad documents"):
+    with pytest.raises(SpadeError, match="more bad documents than max_errors=1"):
         encode_corpus(open_corpus("c", path), asking, tmp_path / "x", EncodeOptions(max_errors=1))
     assert len((tmp_path / "x.errors.txt").read_text().splitlines()) == 2
 

@@ -17,8 +17,9 @@ from spade_pyserini import (
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.encode import EncodeOptions, Part, merge_parts
 from spade_pyserini.errors import ArtifactError, OutputExistsError, UsageError
-from spade_pyserini.formats.files import lock
-from spade_pyserini.formats.vectors import VectorManifest, verify
+from spade_pyserini.formats.locks import lock
+from spade_pyserini.formats.vector_manifest import VectorManifest
+from spade_pyserini.formats.vectors import verify
 from tests.commands import Commands
 from tests.conftest import file_bytes, write_corpus
 

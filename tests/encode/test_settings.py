@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from spade_pyserini import encode_corpus, open_corpus, read_vectors
-from spade_pyserini.analysis.sweep.setting import Components
+from spade_pyserini.analysis.sweep.components import Components
+from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.errors import OutputExistsError
 from spade_pyserini.models import SpadeEncoder
 
@@ -34,7 +35,8 @@ def test_a_sweep_aggregates_saturated_weights_as_the_encoder_does(
 ) -> None:
     saturated = encoder.with_settings(saturate=True)
     corpus = open_corpus(str(tiny_corpus))
-    encode_corpus(corpus, saturated, tmp_path / "components", components=True)
+    options = EncodeOptions(components=True)
+    encode_corpus(corpus, saturated, tmp_path / "components", options)
     encode_corpus(corpus, saturated.with_settings(alpha=0.3), tmp_path / "direct")
     components = Components(tmp_path / "components", [0.3])
     components.write_vectors(tmp_path / "mixed", 0.3, set(), 40.0)

@@ -10,7 +10,8 @@ import pytest
 from spade_pyserini import (
     read_vectors,
 )
-from spade_pyserini.formats.vectors import VectorManifest, verify
+from spade_pyserini.formats.vector_manifest import VectorManifest
+from spade_pyserini.formats.vectors import verify
 from tests.commands import Commands
 from tests.conftest import file_bytes
 

@@ -16,7 +16,8 @@ from spade_pyserini import SpadeModel, encode_corpus, open_corpus
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.errors import ArtifactError, NotFoundError, SpadeError
-from spade_pyserini.formats.vectors import VectorManifest, verify
+from spade_pyserini.formats.vector_manifest import VectorManifest
+from spade_pyserini.formats.vectors import verify
 from spade_pyserini.models import SpadeEncoder
 from tests.commands import Commands
 from tests.conftest import file_bytes, write_corpus

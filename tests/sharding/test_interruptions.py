@@ -19,7 +19,8 @@ from spade_pyserini import (
     open_corpus,
 )
 from spade_pyserini.encode import EncodeOptions
-from spade_pyserini.formats.vectors import VectorManifest, verify
+from spade_pyserini.formats.vector_manifest import VectorManifest
+from spade_pyserini.formats.vectors import verify
 from tests.commands import Commands
 from tests.conftest import file_bytes, write_corpus
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from spade_pyserini.formats.vectors import VectorManifest, shard_name, verify
+from spade_pyserini.formats.vector_manifest import VectorManifest, shard_name
+from spade_pyserini.formats.vectors import verify
 from spade_pyserini.sharding.ledger import Ledger
 from spade_pyserini.sharding.part import ALL_SHARDS
 

@@ -31,7 +31,7 @@ from spade_pyserini.corpora.readers import read_files
 from spade_pyserini.corpora.segment import Segmentation, segmented
 from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.errors import ArtifactError, SpadeError, UsageError
-from spade_pyserini.formats.vectors import VectorManifest
+from spade_pyserini.formats.vector_manifest import VectorManifest
 from spade_pyserini.sharding.processes import devices, queued_results, received_results
 from tests.conftest import file_bytes, write_corpus
 
