@@ -1,8 +1,8 @@
-"""Peak memory and speed of training: warm-up and fine-tuning, each in a process of its own.
+"""Measure peak memory and speed of training. Each stage runs in its own process.
 
     python benchmarks/train.py --recipe mini --max-length 256 --batch-size 32
 
-The documents are those of pydoc, put together until each is as long as can be read.
+The documents are those of pydoc, concatenated to at least ``--max-length`` words.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -26,7 +25,7 @@ def main() -> None:
     parser.add_argument("--recipe", default="mini")
     parser.add_argument("--max-length", type=int, default=256)
     parser.add_argument("--batch-size", type=int, default=32)
-    parser.add_argument("--steps", type=int, default=4, help="of each phase")
+    parser.add_argument("--steps", type=int, default=4, help="steps of each stage")
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--phase", choices=("warm-up", "fine-tuning"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -37,12 +36,14 @@ def main() -> None:
     print("phase        documents/s  seconds/step  peak memory, GB")
     for phase in ("warm-up", "fine-tuning"):
         command = [sys.executable, __file__, *sys.argv[1:], "--phase", phase]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        found = json.loads(done.stdout.splitlines()[-1])
-        print(f"{phase:12} {found['rate']:11.1f} {found['seconds']:13.2f} {found['peak']:16.2f}")
+        process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        figures = json.loads(process.stdout.splitlines()[-1])
+        rate, seconds, peak = (figures[name] for name in ("rate", "seconds", "peak"))
+        print(f"{phase:12} {rate:11.1f} {seconds:13.2f} {peak:16.2f}")
 
 
 def measure(options: argparse.Namespace) -> dict[str, float]:
+    """Train for a few steps; returns documents per second, seconds per step and peak memory."""
     from spade_pyserini.train import load_recipe, train
     from spade_pyserini.train.log import read_log
 
@@ -67,7 +68,7 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
         )
         train(recipe, folder / "run")
         rates = [line["documents_per_second"] for line in read_log(folder / "run", "step")]
-    # The same documents go through both encoders in warm-up; a rate counts each pass.
+    # Each document passes through both encoders; the rate counts both passes.
     documents = 2 * options.batch_size * (1 + recipe.data.hard_negatives)
     seconds = fmean(documents / rate for rate in rates)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
@@ -75,6 +76,7 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
 
 
 def write_collection(folder: Path, length: int) -> None:
+    """Write a corpus, queries, qrels and a run with negatives; documents have ``length`` words."""
     texts = long_texts(length)
     with (
         (folder / "corpus.jsonl").open("w") as corpus,
@@ -91,16 +93,16 @@ def write_collection(folder: Path, length: int) -> None:
 
 
 def long_texts(words: int) -> Iterator[str]:
-    """A WordPiece is a word or a part of one, so this many words are long enough."""
+    """Texts of at least this many words, and so of at least this many WordPieces."""
     from spade_pyserini import open_corpus
 
     while True:
-        kept: list[str] = []
+        parts: list[str] = []
         for document in open_corpus("pydoc"):
-            kept += document.contents.split()
-            if len(kept) >= words:
-                yield " ".join(kept)
-                kept = []
+            parts += document.contents.split()
+            if len(parts) >= words:
+                yield " ".join(parts)
+                parts = []
 
 
 if __name__ == "__main__":

@@ -26,8 +26,11 @@ from spade_pyserini.train import Recipe, make_recipe
 from tests.commands import Commands
 
 ROOT = Path(__file__).resolve().parent.parent
-# Local collections for `shared_data` only: no other test may depend on a user's data.
-DATA_DIR = os.environ.pop("SPADE_DATA_DIR", None)
+# Local collections for `shared_data` only: no other test may depend on a user's data. The variable
+# has another name here, so that the worker processes of pytest-xdist inherit its value.
+if "SPADE_DATA_DIR" in os.environ:
+    os.environ["SPADE_TEST_DATA_DIR"] = os.environ.pop("SPADE_DATA_DIR")
+DATA_DIR = os.environ.get("SPADE_TEST_DATA_DIR")
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = (
     "the a of in and to is cat dog bird fish house tree river red blue green old new big small "

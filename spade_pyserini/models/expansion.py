@@ -78,15 +78,14 @@ class TermExpansionEncoder(nn.Module):
     def fixed(self, allowed: Tensor) -> Iterator[None]:
         """Compute the output layer once for many batches.
 
-        Inside, weights and masks must not change.
+        Inside, weights and masks must not change. Do not nest: the inner exit ends the outer one.
         """
-        previous = self._fixed
         with torch.no_grad():
             self._fixed = self._output(allowed)
         try:
             yield
         finally:
-            self._fixed = previous
+            self._fixed = None
 
     def _output(self, allowed: Tensor) -> Output:
         terms = (allowed & self.expandable).nonzero().squeeze(1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from torch import Tensor
@@ -46,10 +47,8 @@ class Cotraining:
         """Queue the hard samples of each encoder for the other."""
         count = max(1, math.floor(len(block) * self.objective.recipe.cotraining.tau / 100))
         hard = Exchange(
-            *(
-                hardest(self.objective, lambda ids, name=name: self.encode(name, ids), block, count)
-                for name in Exchange._fields
-            )
+            weighting=hardest(self.objective, partial(self.encode, "weighting"), block, count),
+            expansion=hardest(self.objective, partial(self.encode, "expansion"), block, count),
         )
         self.queues["weighting"] += hard.expansion
         self.queues["expansion"] += hard.weighting

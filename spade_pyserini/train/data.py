@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_right
+from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -12,12 +13,14 @@ from spade_pyserini.corpora import apply_transforms, open_corpus
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.formats.runs import read_run
-from spade_pyserini.train.beyond.unlabelled import samples_from_run
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.samples import DataDir, Sample, read_triples, samples_from_qrels
 from spade_pyserini.train.settings import TrainingCollection
 
 logger = logging.getLogger(__name__)
+
+
+SampleSource = Callable[[TrainingCollection, Recipe], list[Sample]]
 
 
 class TrainingData(NamedTuple):
@@ -52,12 +55,19 @@ class TrainingData(NamedTuple):
         return texts
 
 
-def load_training_data(recipe: Recipe, data_dir: DataDir = None) -> TrainingData:
-    """Read all collections of the recipe; names are looked up below ``data_dir``."""
+def load_training_data(
+    recipe: Recipe, data_dir: DataDir = None, unlabelled: SampleSource | None = None
+) -> TrainingData:
+    """Read all collections of the recipe; names are looked up below ``data_dir``.
+
+    ``unlabelled`` makes the samples of collections without qrels and triples.
+    """
     collections = recipe.training_collections
     if len({bool(collection.teacher) for collection in collections}) > 1:
         raise UsageError("recipe: either all collections have a teacher or none")
-    parts = [_load_collection(collection, recipe, data_dir) for collection in collections]
+    parts = [
+        _load_collection(collection, recipe, data_dir, unlabelled) for collection in collections
+    ]
     data = parts[0] if len(parts) == 1 else _merge(parts)
     if data.teacher and len({len(sample.negatives) for sample in data.samples}) > 1:
         message = "with a teacher's run, all samples need the same number of negatives"
@@ -82,14 +92,17 @@ def _merge(parts: list[TrainingData]) -> TrainingData:
 
 
 def _load_collection(
-    collection: TrainingCollection, recipe: Recipe, data_dir: DataDir
+    collection: TrainingCollection,
+    recipe: Recipe,
+    data_dir: DataDir,
+    unlabelled: SampleSource | None,
 ) -> TrainingData:
     for name in ("corpus", "queries"):
         if not getattr(collection, name):
             raise UsageError(f"the recipe names no {name}; add {name}=NAME")
     topics = read_topics(collection.queries, data_dir=data_dir)
     queries = {topic.qid: topic.text for topic in topics}
-    samples = _read_samples(collection, recipe, data_dir)
+    samples = _read_samples(collection, recipe, data_dir, unlabelled)
     for sample in samples:
         if sample.qid not in queries:
             raise InputError(f"no topic has the id {sample.qid!r}", collection.queries)
@@ -109,21 +122,21 @@ def _load_collection(
 
 
 def _read_samples(
-    collection: TrainingCollection, recipe: Recipe, data_dir: DataDir
+    collection: TrainingCollection,
+    recipe: Recipe,
+    data_dir: DataDir,
+    unlabelled: SampleSource | None,
 ) -> list[Sample]:
-    hard_negatives = recipe.data.hard_negatives
     if collection.qrels and collection.triples:
         raise UsageError("the recipe has both qrels and triples; remove one of them")
     if collection.triples is not None:
         return list(read_triples(Path(collection.triples)))
     if collection.qrels is not None:
-        return samples_from_qrels(collection.qrels, collection.negatives, hard_negatives, data_dir)
-    if collection.negatives is None:
-        raise UsageError("the recipe needs qrels, triples or negatives; add qrels=NAME")
-    if not (recipe.distillation.dense_teacher or collection.teacher):
-        message = f"no qrels, triples or teacher given for {collection.corpus}"
-        raise UsageError(f"recipe: {message}; add qrels=NAME")
-    return samples_from_run(Path(collection.negatives), collection.least_score, hard_negatives)
+        number = recipe.data.hard_negatives
+        return samples_from_qrels(collection.qrels, collection.negatives, number, data_dir)
+    if unlabelled is None:
+        raise UsageError("the recipe needs qrels or triples; add qrels=NAME")
+    return unlabelled(collection, recipe)
 
 
 def _read_documents(

@@ -26,6 +26,7 @@ from spade_pyserini.models.term_counts import count_terms
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Document, Hit, Ranking, Topic
 from spade_pyserini.train.queries import query_vectors
+from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.samples import DataDir
 from spade_pyserini.train.settings import DevCollection
 
@@ -114,6 +115,11 @@ class DevSet:
             )
             for topic, scores, positions in rows
         ]
+
+
+def load_dev_sets(recipe: Recipe, wordpieces: WordPieces, data_dir: DataDir = None) -> list[DevSet]:
+    """Read all validation collections of a recipe; names are looked up below ``data_dir``."""
+    return [DevSet(collection, wordpieces, data_dir) for collection in recipe.dev_collections]
 
 
 def _read_judged_topics(collection: DevCollection, data_dir: DataDir) -> tuple[list[Topic], Qrels]:

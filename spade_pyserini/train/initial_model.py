@@ -6,8 +6,6 @@ from torch import nn
 
 from spade_pyserini.errors import UsageError
 from spade_pyserini.models import SpadeConfig, SpadeModel
-from spade_pyserini.models.extensions import with_forms
-from spade_pyserini.train.beyond.inflections import word_forms
 from spade_pyserini.train.recipe import Recipe
 
 SHAPE = ("adapter_rank", "adapter_layers", "decoder_rank")  # settings that determine the tensors
@@ -16,12 +14,6 @@ SHAPE = ("adapter_rank", "adapter_layers", "decoder_rank")  # settings that dete
 def start_model(recipe: Recipe) -> SpadeModel:
     """The recipe's backbone with new heads, or the model ``init``, with the recipe's settings."""
     model = _new_model(recipe) if recipe.model.init is None else _initial_model(recipe)
-    share = recipe.term_weights.forms
-    if share is not None:
-        forms = model.forms
-        if share and forms is None:
-            forms = word_forms(model.wordpieces, len(model.kept))
-        model = with_forms(model, share, forms)
     settings = recipe.model
     # Fails now, rather than after training, if the backbone cannot read so many WordPieces.
     for length in (settings.encode_length or settings.max_length, settings.max_length):

@@ -27,10 +27,11 @@ from tqdm import tqdm
 from spade_pyserini.errors import SpadeError, UsageError
 from spade_pyserini.models.aggregation import mix
 from spade_pyserini.train.beyond.extensions import extend
+from spade_pyserini.train.beyond.unlabelled import samples_from_run
 from spade_pyserini.train.checkpoint import TrainingState
 from spade_pyserini.train.cotraining import Cotraining
 from spade_pyserini.train.data import TrainingData, load_training_data
-from spade_pyserini.train.dev_set import DevSet
+from spade_pyserini.train.dev_set import load_dev_sets
 from spade_pyserini.train.encoders import ENCODERS, encode_documents
 from spade_pyserini.train.initial_model import start_model
 from spade_pyserini.train.log import RunLog
@@ -79,9 +80,9 @@ class Trainer:
         recipe = run.recipe
         self.accelerator = start_accelerator(recipe)
         torch.manual_seed(recipe.optimization.seed)
-        self.data: TrainingData = load_training_data(recipe, run.data_dir)
+        self.data: TrainingData = load_training_data(recipe, run.data_dir, samples_from_run)
         model = start_model(recipe).to(self.accelerator.device)
-        dev = [DevSet(one, model.wordpieces, run.data_dir) for one in recipe.dev_collections]
+        dev = load_dev_sets(recipe, model.wordpieces, run.data_dir)
         self.model, extensions = extend(recipe, self.data, model)
         self.objective = Objective(recipe, self.data, self.model, extensions)
         self.trained = [x for x in ENCODERS if recipe.cotraining.strategy in (*DUAL, x)]
@@ -189,7 +190,8 @@ class Trainer:
             return torch.cat([self.encode(name, ids) for name in ENCODERS], dim=1)
 
         def loss(both: Tensor) -> LossParts:
-            mixed = mix(*both.chunk(2, dim=1), self.recipe.cotraining.joint_alpha)
+            own, added = both.chunk(2, dim=1)
+            mixed = mix(own, added, self.recipe.cotraining.joint_alpha)
             return self.objective.loss(samples, mixed, expansion=True, pruning=self.pruning)
 
         both, parts = self._backward(encode, samples, loss, list(ENCODERS))

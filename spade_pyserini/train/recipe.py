@@ -63,7 +63,7 @@ class Recipe:
     term_weights: TermWeightSettings = field(default_factory=TermWeightSettings)
 
     def __post_init__(self) -> None:
-        runs = (self.distillation.teacher, *(one.teacher for one in self.data.collections))
+        runs = (self.distillation.teacher, *(table.teacher for table in self.data.collections))
         both = self.distillation.dense_teacher and any(runs)
         check("give either teacher or dense_teacher, not both", not both)
 

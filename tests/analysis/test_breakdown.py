@@ -16,13 +16,13 @@ TOPICS = [
 DOCUMENT = Document("d", "the", "old cat in the house")
 
 
-def test_topics_by_what_they_share_with_the_best_relevant_document(tiny_model: SpadeModel) -> None:
+def test_topics_by_the_terms_they_share_with_relevant_documents(tiny_model: SpadeModel) -> None:
     qrels = {qid: {"d": 1} for qid in ("none", "one", "some", "all")} | {"graded": {"d": 1}}
     qrels["some"] = {"d": 1, "worse": 1}
     worse = Document("worse", "", "bird")
-    found = kinds_of_topics(TOPICS, qrels, [DOCUMENT, worse], tiny_model.wordpieces)
+    kinds = kinds_of_topics(TOPICS, qrels, [DOCUMENT, worse], tiny_model.wordpieces)
     low, middle, high = KINDS
-    assert found == {"none": low, "one": low, "some": middle, "all": high}
+    assert kinds == {"none": low, "one": low, "some": middle, "all": high}
     assert kinds_of_topics(TOPICS, qrels, [DOCUMENT], tiny_model.wordpieces, level=2) == {}
 
 

@@ -6,13 +6,13 @@ import pytest
 
 from spade_pyserini import read_qrels, read_run
 from spade_pyserini.analysis.compare import (
-    QueryDifference,
-    draw_differences,
+    TopicDifference,
+    compare_topics,
     extremes,
-    query_differences,
     t_test,
     tally,
 )
+from spade_pyserini.analysis.difference_figure import draw_differences
 from spade_pyserini.errors import UsageError
 from spade_pyserini.evaluate import evaluate_run, parse_measures
 from tests.commands import Commands
@@ -25,33 +25,33 @@ TOPICS = "1\tred <river>\n2\told  cat\n3\tbird\n4\t" + "long " * 40 + "\n"
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """Topic 1 and 4 are better in the second run, 2 is worse, 3 the same."""
+    """The second run is better on topics 1 and 4, worse on 2 and equal on 3."""
     contents = {"qrels.txt": QRELS, "first.txt": FIRST, "second.txt": SECOND, "topics.tsv": TOPICS}
     for name, content in contents.items():
         (tmp_path / name).write_text(content)
     return tmp_path
 
 
-def differences(files: Path, measure: str = "RR", level: int = 1) -> list[QueryDifference]:
+def differences(files: Path, measure: str = "RR", level: int = 1) -> list[TopicDifference]:
     first, second = (read_run(files / name) for name in ("first.txt", "second.txt"))
     (parsed,) = parse_measures([measure])
-    return query_differences(read_qrels(files / "qrels.txt"), first, second, parsed, level)
+    return compare_topics(read_qrels(files / "qrels.txt"), first, second, parsed, level)
 
 
 def test_from_the_largest_gain_to_the_largest_loss(files: Path) -> None:
-    found = differences(files)
+    topics = differences(files)
     expected = [("1", 0.5, 1, 0.5), ("4", 0, 0.5, 0.5), ("3", 1, 1, 0), ("2", 1, 0.5, -0.5)]
-    assert found == [QueryDifference(*one) for one in expected]
-    assert tally(found) == (2, 1, 1)
-    gains, losses = extremes(found, 1)
-    assert [one.qid for one in gains] == ["1"]
-    assert [one.qid for one in losses] == ["2"]
+    assert topics == [TopicDifference(*values) for values in expected]
+    assert tally(topics) == (2, 1, 1)
+    gains, losses = extremes(topics, 1)
+    assert [topic.qid for topic in gains] == ["1"]
+    assert [topic.qid for topic in losses] == ["2"]
 
 
 def test_the_level_decides_what_is_relevant(files: Path) -> None:
-    found = {one.qid: one for one in differences(files, level=2)}
-    assert found["2"] == QueryDifference("2", 0, 0, 0)
-    assert found["1"].difference == 0.5
+    topics = {topic.qid: topic for topic in differences(files, level=2)}
+    assert topics["2"] == TopicDifference("2", 0, 0, 0)
+    assert topics["1"].difference == 0.5
 
 
 def test_the_mean_difference_is_the_difference_of_the_means(files: Path) -> None:
@@ -86,14 +86,14 @@ def test_the_command(files: Path, run: Commands) -> None:
 def test_the_figure(files: Path, run: Commands, name: str, start: bytes) -> None:
     flags = [files / "first.txt", files / "second.txt", "--qrels", files / "qrels.txt"]
     assert run("compare", *flags, "--output", files / name).code == 0
-    made = (files / name).read_bytes()
-    assert made.startswith(start)
+    figure = (files / name).read_bytes()
+    assert figure.startswith(start)
     again = run("compare", *flags, "--output", files / name)
     assert again.code == 1
     assert "pass --overwrite" in again.err
     assert run("compare", *flags, "--output", files / name, "--overwrite").code == 0
     draw_differences(differences(files)[:1], "another", files / name)
-    assert (files / name).read_bytes() != made
+    assert (files / name).read_bytes() != figure
     assert not list(files.glob(".*.tmp"))
 
 
@@ -101,8 +101,8 @@ def test_wrong_calls(files: Path, run: Commands) -> None:
     first, second, qrels = (files / name for name in ("first.txt", "second.txt", "qrels.txt"))
     result = run("compare", first, second, "--qrels", qrels, "--output", files / "f.gif")
     assert (result.code, (files / "f.gif").exists()) == (2, False)
-    assert "ends in .png or .svg" in result.err
-    with pytest.raises(UsageError, match=r"ends in \.png"):
+    assert "must end in .png or .svg" in result.err
+    with pytest.raises(UsageError, match=r"must end in \.png"):
         draw_differences(differences(files), "x", files / "f.pdf")
     assert run("compare", first, second, "--qrels", qrels, "-m", "RR", "AP").code == 2
     assert run("compare", first, first, "--qrels", qrels).code == 2

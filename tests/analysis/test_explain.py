@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import html
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,17 @@ from spade_pyserini import (
     encode_corpus,
     open_corpus,
 )
-from spade_pyserini.analysis.explain import SHADES, explain_match, heat_map, heat_map_html, shaded
+from spade_pyserini.analysis.explain import (
+    SHADES,
+    explain_match,
+    heat_map,
+    heat_map_html,
+    split_by_impact,
+)
 from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.explanation import TermWeight
+from tests.analysis.pages import ParsedPage
 from tests.commands import Commands
 
 TEXT = "The old cat sleeps in the house"
@@ -29,7 +35,7 @@ def test_the_score_is_the_one_of_search(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
 ) -> None:
     corpus = open_corpus(str(tiny_corpus))
-    # A batch for each document, as it is explained: another batch may round otherwise.
+    # One document per batch, as in `explain`: other batches may round differently.
     encode_corpus(corpus, tiny_model, tmp_path / "vectors", EncodeOptions(batch_tokens=1))
     build_impact_index(tmp_path / "vectors", tmp_path / "index")
     texts = {document.docid: document.contents for document in corpus}
@@ -38,27 +44,27 @@ def test_the_score_is_the_one_of_search(
         for query in ("the old cat sleeps", "delete the red folder, delete it"):
             scores = {hit.docid: hit.score for hit in searcher.search(query, 100)}
             for docid, text in texts.items():
-                found = explain_match(SpadeEncoder(tiny_model), text, query)
-                assert found.score == scores.get(docid, 0)
-                matched = {one.term: one.impact for one in found.terms}
+                match = explain_match(SpadeEncoder(tiny_model), text, query)
+                assert match.score == scores.get(docid, 0)
+                matched = {term.term: term.impact for term in match.terms}
                 assert matched == searcher.matched_terms(query, docid)
                 terms = set(searcher.wordpieces.query_terms(query))
-                assert set(found.missing) == terms - set(matched)
+                assert set(match.missing) == terms - set(matched)
                 matches += len(matched)
     assert matches > 50
 
 
 def test_a_query_as_a_table(tiny_corpus: Path, tiny_model_folder: Path, run: Commands) -> None:
-    model = SpadeEncoder.from_pretrained(tiny_model_folder)
-    text = next(one.contents for one in open_corpus(str(tiny_corpus)) if one.docid == "d7")
+    encoder = SpadeEncoder.from_pretrained(str(tiny_model_folder))
+    text = next(doc.contents for doc in open_corpus(str(tiny_corpus)) if doc.docid == "d7")
     query = "cat bird sings quickly"
     arguments = ("--corpus", tiny_corpus, "--docid", "d7", "--model", tiny_model_folder)
     result = run("explain", *arguments, "--query", query)
     assert result.code == 0
     header, _, *rows, score, missing = [line.split() for line in result.out.splitlines()]
-    match = explain_match(model, text, query)
+    match = explain_match(encoder, text, query)
     assert header == ["term", "weighting", "expansion", "impact"]
-    assert [(row[0], int(row[3])) for row in rows] == [(o.term, o.impact) for o in match.terms]
+    assert [(row[0], int(row[3])) for row in rows] == [(t.term, t.impact) for t in match.terms]
     assert score[0] == "score" and int(score[3]) == match.score == sum(int(r[3]) for r in rows)
     assert missing == ["no", "match:", *match.missing]
     assert rows and match.missing
@@ -67,13 +73,13 @@ def test_a_query_as_a_table(tiny_corpus: Path, tiny_model_folder: Path, run: Com
 def test_words_get_the_impact_of_their_best_wordpiece(tiny_model: SpadeModel) -> None:
     text = "Deleting, a\ttree"  # del ##e ##t ##ing
     terms = SpadeEncoder(tiny_model).explain(text)
-    impacts = {one.term: one.impact for one in terms}
-    found = list(shaded(text, terms, tiny_model.wordpieces))
-    assert "".join(piece for piece, _ in found) == text
-    best = max(impacts.get(one, 0) for one in tiny_model.wordpieces.query_terms("deleting"))
-    assert found[0] == ("Deleting", best)
-    assert found[-1] == ("tree", impacts["tree"])
-    assert found[4] == ("\t", 0)
+    impacts = {term.term: term.impact for term in terms}
+    pieces = list(split_by_impact(text, terms, tiny_model.wordpieces))
+    assert "".join(piece for piece, _ in pieces) == text
+    best = max(impacts.get(term, 0) for term in tiny_model.wordpieces.query_terms("deleting"))
+    assert pieces[0] == ("Deleting", best)
+    assert pieces[-1] == ("tree", impacts["tree"])
+    assert pieces[4] == ("\t", 0)
 
 
 def test_the_heat_map_of_a_terminal(tiny_model_folder: Path, run: Commands) -> None:
@@ -82,24 +88,25 @@ def test_the_heat_map_of_a_terminal(tiny_model_folder: Path, run: Commands) -> N
     colored = run("explain", *arguments, "--color", "always")
     assert plain.code == colored.code == 0
     assert not ANSI.search(plain.out)
-    terms = {one.term: one for one in SpadeEncoder.from_pretrained(tiny_model_folder).explain(TEXT)}
+    encoder = SpadeEncoder.from_pretrained(str(tiny_model_folder))
+    terms = {term.term: term for term in encoder.explain(TEXT)}
     first = " ".join(f"{word}:{terms[word.lower()].impact}" for word in TEXT.split())
     assert plain.out.splitlines()[0] == first
     line = colored.out.splitlines()[0]
     assert ANSI.sub("", line) == TEXT
     added = re.search(r"added: (.*)", plain.out)
     assert added
-    expected = [f"{one.term}:{one.impact}" for one in terms.values() if not one.in_document]
+    expected = [f"{term.term}:{term.impact}" for term in terms.values() if not term.in_document]
     assert added[1].split() == expected[:20]
     raised = re.search(r"raised: (.*)", plain.out)
     assert raised
-    growth = [float(one.split(":+")[1]) for one in raised[1].split()]
+    growth = [float(term.split(":+")[1]) for term in raised[1].split()]
     assert growth == sorted(growth, reverse=True)
 
 
 def test_the_larger_the_impact_the_deeper_the_shade(tiny_model: SpadeModel) -> None:
     impacts = {"cat": 100, "dog": 50, "bird": 1, "fish": 90}
-    terms = [TermWeight(term, term != "fish", 0.0, 0.0, one) for term, one in impacts.items()]
+    terms = [TermWeight(term, term != "fish", 0.0, 0.0, impact) for term, impact in impacts.items()]
     text = "Cat, dog and bird and fish"
     found = heat_map(text, terms, tiny_model.wordpieces, color=True)
     shades = re.findall(r"48;5;(\d+)m(\w+)\033", found)
@@ -119,30 +126,11 @@ def test_a_document_cannot_command_the_terminal(tiny_model: SpadeModel) -> None:
     assert found.count("\n") == 5
 
 
-class Page(HTMLParser):
-    """Text, tags and attributes of a page."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: dict[str, list[str]] = {}
-        self.text = ""
-        self.feed(source)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        for name, value in attrs:
-            self.attributes.setdefault(name, []).append(value or "")
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def test_the_page_is_escaped_and_whole(tiny_model: SpadeModel) -> None:
+def test_the_page_is_escaped_and_self_contained(tiny_model: SpadeModel) -> None:
     text = 'cat <script>alert("x")</script> & dog'
     terms = SpadeEncoder(tiny_model).explain(text)
     found = heat_map_html("<b>title</b>", text, terms, tiny_model.wordpieces)
-    page = Page(found)
+    page = ParsedPage(found)
     assert "script" not in page.tags and "b" not in page.tags
     assert text in page.text
     assert "<b>title</b>" in page.text
@@ -152,7 +140,7 @@ def test_the_page_is_escaped_and_whole(tiny_model: SpadeModel) -> None:
     assert "width=device-width, initial-scale=1" in page.attributes["content"]
     for term in terms:
         assert html.escape(term.term) in found
-    assert "It has none." in heat_map_html("empty", "", [], tiny_model.wordpieces)
+    assert "The document has no terms." in heat_map_html("empty", "", [], tiny_model.wordpieces)
 
 
 def test_the_page_of_a_document(
@@ -161,8 +149,8 @@ def test_the_page_of_a_document(
     path = tmp_path / "page.html"
     arguments = ("--corpus", tiny_corpus, "--docid", "d3", "--model", tiny_model_folder)
     assert run("explain", *arguments, "--html", path).code == 0
-    text = next(one.contents for one in open_corpus(str(tiny_corpus)) if one.docid == "d3")
-    assert text in Page(path.read_text()).text
+    text = next(doc.contents for doc in open_corpus(str(tiny_corpus)) if doc.docid == "d3")
+    assert text in ParsedPage(path.read_text()).text
     assert "<h1>d3</h1>" in path.read_text()
     path.write_text("precious")
     refused = run("explain", *arguments, "--html", path)
@@ -190,7 +178,7 @@ def test_wrong_calls(
     code: int,
     message: str,
 ) -> None:
-    given = [tiny_corpus if one == "TINY" else one for one in arguments]
+    given = [tiny_corpus if word == "TINY" else word for word in arguments]
     result = run("explain", "--model", tiny_model_folder, *given)
     assert result.code == code
     assert message in result.err

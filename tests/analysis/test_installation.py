@@ -13,7 +13,7 @@ from tests.commands import Commands
 pytestmark = pytest.mark.java
 
 
-def test_all_is_well_here(run: Commands) -> None:
+def test_all_checks_pass_here(run: Commands) -> None:
     result = run("doctor")
     assert result.code == 0, result.out
     lines = result.out.splitlines()
@@ -22,7 +22,7 @@ def test_all_is_well_here(run: Commands) -> None:
     assert "30522 WordPieces" in result.out
 
 
-def test_what_is_wrong_comes_with_its_cure(run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_check_names_its_cure(run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_java() -> Java:
         raise JavaError(f"no Java; {CURE}")
 

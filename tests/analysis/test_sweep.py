@@ -19,7 +19,7 @@ from spade_pyserini import (
     read_vectors,
     search_topics,
 )
-from spade_pyserini.analysis.sweep.setting import Components
+from spade_pyserini.analysis.sweep.components import Components
 from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.evaluate import parse_measures
 from spade_pyserini.formats.components import read_components
@@ -33,7 +33,7 @@ from tests.conftest import write_corpus
 def encoded(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """As `tiny_vectors`, with components. For all tests: change nothing."""
+    """As `tiny_vectors`, with components, for all tests: do not change them."""
     folder = tmp_path_factory.mktemp("encode") / "tiny"
     corpus = open_corpus(str(tiny_corpus))
     encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12, components=True))
@@ -67,8 +67,8 @@ def test_the_models_own_setting_is_what_encode_writes(
     encoded: Path, tiny_vectors: Path, tiny_index: Path, tmp_path: Path
 ) -> None:
     components = Components(encoded, [0.5])
-    made = components.write_vectors(tmp_path / "vectors", 0.5, components.frequent(1.0), 40.0)
-    assert made == verify(tiny_vectors) == verify(tmp_path / "vectors")
+    manifest = components.write_vectors(tmp_path / "vectors", 0.5, components.frequent(1.0), 40.0)
+    assert manifest == verify(tiny_vectors) == verify(tmp_path / "vectors")
     build_impact_index(tmp_path / "vectors", tmp_path / "index")
     with ImpactSearcher(tmp_path / "index") as ours, ImpactSearcher(tiny_index) as theirs:
         hits = ours.search("the old cat sleeps", 30)
@@ -83,9 +83,9 @@ def test_the_largest_weight_gets_the_largest_impact(encoded: Path, tmp_path: Pat
             removed = components.frequent(gamma)
             folder = tmp_path / f"{alpha} {gamma}"
             scale = components.scale(alpha, removed)
-            made = components.write_vectors(folder, alpha, removed, scale)
-            assert max(max(one.values(), default=0) for one in vectors(folder).values()) == 255
-            assert sum(shard.clipped for shard in made.shards) == 0
+            manifest = components.write_vectors(folder, alpha, removed, scale)
+            assert max(max(v.values(), default=0) for v in vectors(folder).values()) == 255
+            assert sum(shard.clipped for shard in manifest.shards) == 0
 
 
 def test_alpha_0_leaves_own_terms_only(
@@ -97,23 +97,25 @@ def test_alpha_0_leaves_own_terms_only(
     for document in open_corpus(str(tiny_corpus)):
         own = tiny_model.wordpieces.query_terms(document.contents)
         assert set(found[document.docid]) == set(own)
-    assert any(set(one) - set(found[docid]) for docid, one in vectors(encoded).items())
+    assert any(set(full) - set(found[docid]) for docid, full in vectors(encoded).items())
 
 
 def test_gamma_removes_just_the_frequent_terms(encoded: Path, tmp_path: Path) -> None:
     components = Components(encoded, [0.5])
-    counts = Counter(term for one in read_components(encoded) for term in one.expansion)
+    counts = Counter(term for vector in read_components(encoded) for term in vector.expansion)
     _, second, most = sorted(set(counts.values()))[-3:]
     removed = components.frequent((second + 0.5) / 30)
     assert removed == {term for term, count in counts.items() if count == most}
     assert 0 < len(removed) < len(counts)
     components.write_vectors(tmp_path / "v", 0.5, removed, 40.0)
     expected = {
-        docid: {term: impact for term, impact in one.items() if term not in removed}
-        for docid, one in vectors(encoded).items()
+        docid: {term: impact for term, impact in full.items() if term not in removed}
+        for docid, full in vectors(encoded).items()
     }
     assert vectors(tmp_path / "v") == expected != vectors(encoded)
-    assert most == 30 and components.frequent(1.0) == set()  # in all, but not in more than all
+    assert (
+        most == 30 and components.frequent(1.0) == set()
+    )  # in all documents, but not in more than all
 
 
 @pytest.mark.slow
@@ -143,7 +145,7 @@ def test_the_command_runs_what_is_missing(
     runs = {f"run.alpha-{alpha}.gamma-1.k-3.txt" for alpha in ("0", "0.5")}
     assert {path.name for path in folder.iterdir()} == names | figures | runs
 
-    # The same figures by the road of the commands.
+    # The functions behind the other commands give the same figures.
     components = Components(encoded, [0.5])
     components.write_vectors(tmp_path / "v", 0.5, set(), components.scale(0.5, set()))
     build_impact_index(tmp_path / "v", tmp_path / "index")
@@ -157,7 +159,7 @@ def test_the_command_runs_what_is_missing(
     kept = read_run(folder / "run.alpha-0.5.gamma-1.k-3.txt")
     assert evaluate_run(read_qrels(str(recipe.data.qrels)), kept, measures) == scores
 
-    # What is in the table is not run again.
+    # Settings in the table are not measured again.
     path = folder / "sweep.csv"
     path.write_text(path.read_text().replace(found[0]["ms per query"], "12345.5", 1))
     result = run("sweep", *arguments, "--alpha", 0, 0.5, "--gamma", 1, 0.1)
@@ -206,8 +208,8 @@ def test_k_encodes_again(
     )
     components = Components(tmp_path / "k1", [0.5])
     scale = components.scale(0.5, set())
-    made = components.write_vectors(tmp_path / "v", 0.5, set(), scale)
-    assert float(found[0]["terms per document"]) == round(made.terms_per_document, 2)
+    manifest = components.write_vectors(tmp_path / "v", 0.5, set(), scale)
+    assert float(found[0]["terms per document"]) == round(manifest.terms_per_document, 2)
 
     pooled = run("sweep", *arguments, "--k", 2, *of, "--pool", recipe.data.negatives)
     assert pooled.code == 1 and "of other documents" in pooled.err
@@ -218,7 +220,7 @@ def test_k_encodes_again(
     model.query_weights.data[30] = 2
     model.save_pretrained(other)
     refused = run("sweep", *arguments, "--k", 2, "--corpus", tiny_corpus, "--model", other)
-    assert refused.code == 1 and "made by another model" in refused.err
+    assert refused.code == 1 and "another model produced the components" in refused.err
     corpus = write_corpus(tmp_path / "tiny", 29)
     refused = run("sweep", *arguments, "--k", 2, "--corpus", corpus, "--model", tiny_model_folder)
     assert refused.code == 1 and "of other documents" in refused.err
@@ -251,15 +253,15 @@ def test_another_sweep_in_the_same_folder_is_refused(
         assert rows(folder) == before
     (folder / "sweep.csv").write_text((folder / "sweep.csv").read_text() + "1,x\n")
     damaged = run("sweep", *arguments)
-    assert damaged.code == 1 and "not a line of a sweep" in damaged.err
+    assert damaged.code == 1 and "not a row of a sweep" in damaged.err
     assert run("sweep", *arguments, "--topics", other, "--overwrite", "--alpha", 0).code == 0
     assert len(rows(folder)) == 1
     assert [path.name for path in folder.glob("run.*")] == ["run.alpha-0.gamma-1.k-3.txt"]
 
     without = run("sweep", *arguments, "--components", tiny_vectors, "--output", tmp_path / "x")
-    assert without.code == 1 and "run its encode command with --components" in without.err
+    assert without.code == 1 and "run the same encode command with --components" in without.err
     strange = tmp_path / "strange.tsv"
-    strange.write_text("nobody\tbird\n")
+    strange.write_text("unjudged\tbird\n")
     refused = run("sweep", *arguments, "--topics", strange)
     assert refused.code == 1 and "no topic in common" in refused.err
 
@@ -268,7 +270,7 @@ def test_another_sweep_in_the_same_folder_is_refused(
 def test_a_setting_that_leaves_nothing_scores_nothing(
     tiny_model_folder: Path, tmp_path: Path, judged: tuple[object, ...], run: Commands
 ) -> None:
-    """The weighting head of this model is silent, and alpha is 0."""
+    """The weighting head of this model gives no weight to any term, and alpha is 0."""
     model = SpadeModel.from_pretrained(tiny_model_folder)
     model.weighting.head.get_parameter("3.bias").data.fill_(-100)
     corpus = open_corpus("c", write_corpus(tmp_path / "corpus", 10))

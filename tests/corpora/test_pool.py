@@ -1,4 +1,4 @@
-"""A part of a corpus, by runs and judgements."""
+"""Pools: parts of a corpus chosen by runs and judgements."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def run_file(tmp_path: Path) -> Path:
     return path
 
 
-def names(corpus_folder: Path, *sources: str) -> list[str]:
-    return [one.docid for one in pooled(open_corpus(str(corpus_folder)), list(sources))]
+def docids(corpus_folder: Path, *sources: str) -> list[str]:
+    return [document.docid for document in pooled(open_corpus(str(corpus_folder)), list(sources))]
 
 
 def test_documents_of_runs_and_judgements(
@@ -33,13 +33,13 @@ def test_documents_of_runs_and_judgements(
 ) -> None:
     qrels = tmp_path / "qrels.txt"
     qrels.write_text("q1 0 d20 1\nq1 0 d21 0\nq2 0 d0 2\n")
-    assert names(tiny_corpus, str(run_file)) == ["d2", "d3", "d6", "d7"]
-    packed = tmp_path / "run.txt.gz"
-    packed.write_bytes(gzip.compress(run_file.read_bytes()))
-    assert names(tiny_corpus, str(packed)) == ["d2", "d3", "d6", "d7"]
-    assert names(tiny_corpus, f"{run_file}:1") == ["d2", "d6"]
-    assert names(tiny_corpus, str(qrels)) == ["d0", "d20"]
-    assert names(tiny_corpus, f"{run_file}:1", str(qrels)) == ["d0", "d2", "d6", "d20"]
+    assert docids(tiny_corpus, str(run_file)) == ["d2", "d3", "d6", "d7"]
+    compressed = tmp_path / "run.txt.gz"
+    compressed.write_bytes(gzip.compress(run_file.read_bytes()))
+    assert docids(tiny_corpus, str(compressed)) == ["d2", "d3", "d6", "d7"]
+    assert docids(tiny_corpus, f"{run_file}:1") == ["d2", "d6"]
+    assert docids(tiny_corpus, str(qrels)) == ["d0", "d20"]
+    assert docids(tiny_corpus, f"{run_file}:1", str(qrels)) == ["d0", "d2", "d6", "d20"]
     corpus = pooled(open_corpus(str(tiny_corpus)), [str(run_file)])
     assert (corpus.name, corpus.count()) == ("tiny-pool", 4)
 
@@ -56,9 +56,9 @@ def test_the_command(
     assert run("index", "--input", out, "--pool", run_file).code == 2
 
 
-def test_pools_that_are_none(tiny_corpus: Path, tmp_path: Path) -> None:
+def test_sources_that_cannot_be_read(tiny_corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
-        names(tiny_corpus, "nowhere.txt")
+        docids(tiny_corpus, "nowhere.txt")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\xff")
     with pytest.raises(InputError, match="is not UTF-8"):
-        names(tiny_corpus, str(tmp_path / "bytes"))
+        docids(tiny_corpus, str(tmp_path / "bytes"))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
@@ -11,40 +10,6 @@ from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.models.minilm import minilm_folder
 from tests.commands import Commands
 from tests.conftest import shared_data
-
-EXPECTED = [Topic("7", "old cats"), Topic("x-1", "new dogs")]
-TREC = """<top>
-<num> Number: 7
-<title> old
-cats
-<desc> Description: whatever
-</top>
-
-<top><num>x-1</num><title>new dogs</title></top>
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("t.tsv", "7\told cats\nx-1\tnew dogs\n"),
-        ("t.txt", "7\told cats\r\n\r\nx-1\tnew dogs"),
-        ("t.jsonl", '{"_id": "7", "text": "old cats"}\n{"qid": "x-1", "query": "new dogs"}\n'),
-        ("t.json", '{"7": {"title": "old cats"}, "x-1": {"title": "new dogs"}}'),
-        ("t.trec", TREC),
-    ],
-)
-def test_all_forms_plain_and_gz(tmp_path: Path, name: str, content: str) -> None:
-    (tmp_path / name).write_text(content)
-    assert read_topics(tmp_path / name) == EXPECTED
-    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(content.encode()))
-    assert read_topics(tmp_path / f"{name}.gz") == EXPECTED
-
-
-def test_a_title_with_signs(tmp_path: Path) -> None:
-    text = "<top>\n<num> 7\n<title> sort if a < b\nthen <desc> whatever\n</top>\n"
-    (tmp_path / "t.trec").write_text(text)
-    assert read_topics(tmp_path / "t.trec") == [Topic("7", "sort if a < b then")]
 
 
 def test_judged_topics_without_a_query(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -58,37 +23,6 @@ def test_judged_topics_without_a_query(tmp_path: Path, caplog: pytest.LogCapture
     assert "1 of 2 judged topics have no query" in caplog.text
     with pytest.raises(InputError, match=r"queries\.jsonl: no topic has judgements in"):
         read_topics(tmp_path / "beir" / "none")
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("t.tsv", "1\tfine\n2 no tab\n", r"t\.tsv:2: expected `id <tab> text`"),
-        ("t.tsv", "1\tfine\n1\tagain\n", r"t\.tsv:2: the topic id '1' was used before"),
-        ("t.tsv", "\tno id\n", r"t\.tsv:1: the topic id '' is not one word"),
-        ("t.tsv", "a b\ttext\n", "is not one word"),
-        ("t.tsv", "", "holds no topic"),
-        ("t.jsonl", '{"_id": "1", "text": "a"}\n{"_id": "2"}\n', r"t\.jsonl:2: a topic needs"),
-        ("t.jsonl", '{"_id": "1", "te', r"t\.jsonl:1: not valid JSON"),
-        ("t.json", '{"1": "text"}', "topic '1' has no `title`"),
-        ("t.trec", "<top>\n<num> 1\n</top>", r"t\.trec:1: a topic needs <num> and <title>"),
-        ("t.json", '{"1": {"title": "a"}, "1": {"title": "b"}}', "the key '1' stands twice"),
-        ("t.jsonl", '{"_id": "1", "text": "\\ud800"}', r"t\.jsonl:1: .* surrogate"),
-        ("t.trec", "<top>\n<num> 1 <title> a\n<top>\n<num> 2 <title> b\n</top>", "no </top>"),
-        ("t.trec", "<top><num> 1 <title> a</top>\n<top><num> 2 <title> b", r":2: .*no </top>"),
-        ("t.csv", "1,a", "does not tell the form"),
-    ],
-)
-def test_malformed_topics(tmp_path: Path, name: str, content: str, message: str) -> None:
-    (tmp_path / name).write_text(content)
-    with pytest.raises(InputError, match=message):
-        read_topics(tmp_path / name)
-
-
-def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
-    (tmp_path / "t.tsv").write_bytes(b"1\tcaf\xe9\n")
-    with pytest.raises(InputError, match=r"t\.tsv:1: byte 5"):
-        read_topics(tmp_path / "t.tsv")
 
 
 def test_an_unknown_name() -> None:

@@ -16,6 +16,7 @@ from spade_pyserini import SpadeModel, encode_corpus, open_corpus
 from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.formats.components import components_path, read_components
+from spade_pyserini.models import SpadeEncoder
 from tests.commands import Commands
 from tests.conftest import write_corpus
 
@@ -29,70 +30,59 @@ def times(folder: Path) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def whole(
+def encoded(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """Three shards with their components. For all tests: change nothing."""
-    folder = tmp_path_factory.mktemp("encode") / "whole"
+    """Three shards with their components, for all tests: do not change them."""
+    folder = tmp_path_factory.mktemp("encode") / "encoded"
     corpus = open_corpus(str(tiny_corpus))
     encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12, components=True))
     return folder
 
 
-def test_every_weight_comes_back_as_it_was(
+def test_weights_are_restored_exactly(
     tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path
 ) -> None:
     model = SpadeModel.from_pretrained(tiny_model_folder)
     with torch.no_grad():
         model.query_weights.uniform_(0.1, 3, generator=torch.Generator().manual_seed(1))
     corpus = open_corpus(str(tiny_corpus))
-    # A batch for each document, as it is here: another batch may round otherwise.
+    # One document per batch, as below: other batches may round differently.
     encode_corpus(corpus, model, tmp_path / "x", EncodeOptions(batch_tokens=1, components=True))
-    places = {term: place for place, term in enumerate(model.wordpieces.terms)}
+    term_ids = {term: term_id for term_id, term in enumerate(model.wordpieces.terms)}
     for document, found in zip(corpus, read_components(tmp_path / "x"), strict=True):
         assert found.docid == document.docid
         ids = model.wordpieces.document_ids([document.contents], 32)
-        expected = model.components(ids)
+        expected = SpadeEncoder(model).components(ids)
         for vector, weights in zip(expected, (found.weighting, found.expansion), strict=True):
             dense = torch.zeros(vector.shape[1])
-            dense[[places[term] for term in weights]] = torch.tensor(list(weights.values()))
+            dense[[term_ids[term] for term in weights]] = torch.tensor(list(weights.values()))
             assert torch.equal(dense, vector[0])
             assert weights
         own, added = expected
-        assert torch.equal(model.weigh(ids), 0.5 * own + 0.5 * added)
+        assert torch.equal(SpadeEncoder(model).weigh(ids), 0.5 * own + 0.5 * added)
 
 
-def test_query_weights_are_in_both_parts(tiny_model_folder: Path) -> None:
-    model = SpadeModel.from_pretrained(tiny_model_folder)
-    ids = model.wordpieces.document_ids(["the old cat"], 32)
-    before = model.components(ids)
-    with torch.no_grad():
-        model.query_weights.fill_(4)
-    for one, other in zip(model.components(ids), before, strict=True):
-        assert torch.equal(one, 4 * other)
-        assert other.max() > 0
-
-
-def test_vectors_are_the_same_with_components_and_without(whole: Path, tiny_vectors: Path) -> None:
-    assert files(whole) == files(tiny_vectors)
+def test_components_do_not_change_the_vectors(encoded: Path, tiny_vectors: Path) -> None:
+    assert files(encoded) == files(tiny_vectors)
     assert not components_path(tiny_vectors).exists()
-    assert files(components_path(whole)).keys() == files(whole).keys()
+    assert files(components_path(encoded)).keys() == files(encoded).keys()
 
 
-def test_only_what_lacks_components_is_encoded_again(
-    whole: Path, tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+def test_only_shards_without_components_are_encoded_again(
+    encoded: Path, tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:
     arguments = ("--corpus", tiny_corpus, "--model", tiny_model_folder, "--output", tmp_path / "x")
     assert run("encode", *arguments, "--shard-size", 12).code == 0
     assert not components_path(tmp_path / "x").exists()
     assert run("encode", *arguments, "--shard-size", 12, "--components").code == 0
-    place = components_path(tmp_path / "x")
-    assert files(place) == files(components_path(whole))
-    (place / "docs0001.jsonl.gz").write_bytes(b"cut")
-    before = times(tmp_path / "x"), times(place)
+    path = components_path(tmp_path / "x")
+    assert files(path) == files(components_path(encoded))
+    (path / "docs0001.jsonl.gz").write_bytes(b"cut")
+    before = times(tmp_path / "x"), times(path)
     assert run("encode", *arguments, "--shard-size", 12, "--components").code == 0
-    after = times(tmp_path / "x"), times(place)
-    assert files(place) == files(components_path(whole))
+    after = times(tmp_path / "x"), times(path)
+    assert files(path) == files(components_path(encoded))
     for old, new in zip(before, after, strict=True):
         assert [one == other for one, other in zip(old, new, strict=True)] == [True, False, True]
 
@@ -137,7 +127,7 @@ def test_components_of_other_vectors_are_not_left_behind(
     (components_path(folder) / "precious.txt").write_text("keep")
     assert run("encode", *arguments, "--alpha", 0.2, "--overwrite").code == 0
     assert files(components_path(folder)) == {"precious.txt": b"keep"}
-    with pytest.raises(ArtifactError, match=r"docs0000.* run its encode command with --components"):
+    with pytest.raises(ArtifactError, match=r"docs0000.* run .* with components=True"):
         next(read_components(folder))
 
 
@@ -165,5 +155,5 @@ def test_damage_is_noticed(tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: 
     )
     path = components_path(tmp_path / "x") / "docs0000.jsonl.gz"
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(ArtifactError, match="missing, changed, or of other vectors"):
+    with pytest.raises(ArtifactError, match="missing, changed, or belong to other vectors"):
         list(read_components(tmp_path / "x"))

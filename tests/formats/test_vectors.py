@@ -1,4 +1,4 @@
-"""What the index step must find out before Anserini silently indexes half of it."""
+"""Vectors and their manifest: damage that Anserini would index without an error."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from spade_pyserini.errors import ArtifactError, InputError
-from spade_pyserini.formats.files import sha256
+from spade_pyserini.formats.digests import sha256
+from spade_pyserini.formats.vector_manifest import VectorManifest, manifest_path
 from spade_pyserini.formats.vectors import (
-    VectorManifest,
-    manifest_path,
     read_shard,
     read_vectors,
     remove_unfinished,
@@ -39,12 +38,12 @@ def test_the_format_is_the_contract(tmp_path: Path) -> None:
     assert gzip.decompress(packed).decode() == (
         '{"id": "d1", "vector": {"cat": 3, "##s": 1}}\n{"id": "é", "vector": {}}\n'
     )
-    assert packed[4:8] == b"\0\0\0\0"  # no time of writing: the same vectors, the same bytes
+    assert packed[4:8] == b"\0\0\0\0"  # no time in the header: the same vectors give the same bytes
     assert list(tmp_path.iterdir()) == [tmp_path / "x"]
 
 
 def test_two_workers_may_write_the_same_shard(tmp_path: Path) -> None:
-    """One that was taken for dead goes on while another one writes; what a kill leaves goes."""
+    """A worker taken for dead may still write; temporary files of killed ones are removed."""
     (tmp_path / "x").mkdir()
 
     def slow() -> Iterator[ImpactVector]:
@@ -78,7 +77,7 @@ def test_a_truncated_shard(vectors: Path) -> None:
 @pytest.mark.parametrize("name", ["README.md", ".docs0001.jsonl.gz.tmp", "docs0003.jsonl.gz"])
 def test_a_stray_file_among_the_shards(vectors: Path, name: str) -> None:
     (vectors / name).write_text("x")
-    with pytest.raises(ArtifactError, match=f"{name} does not belong there"):
+    with pytest.raises(ArtifactError, match=f"{name} is not in the manifest"):
         verify(vectors)
 
 
@@ -108,7 +107,7 @@ def test_an_unfinished_encoding(vectors: Path) -> None:
         ({"complete": "no"}, "edited or damaged"),
         ({"settings": {}}, "edited or damaged"),
         ({"seal": None}, "edited or damaged"),
-        ({"format": "something/2"}, "is not 'spade_pyserini.vectors/1'"),
+        ({"format": "something/2"}, "expected 'spade_pyserini.vectors/1'"),
     ],
 )
 def test_an_edited_manifest(vectors: Path, change: dict[str, object], message: str) -> None:
@@ -134,7 +133,7 @@ def test_a_manifest_cannot_point_outside_its_folder(vectors: Path) -> None:
     manifest = VectorManifest.load(vectors)
     outside = replace(manifest.shards[0], file="../tiny.manifest.json")
     replace(manifest, shards=[outside]).save(vectors)
-    with pytest.raises(ArtifactError, match="no shard is called"):
+    with pytest.raises(ArtifactError, match="is not the name of a shard"):
         list(read_vectors(vectors))
 
 
@@ -151,7 +150,7 @@ def test_a_manifest_cannot_point_outside_its_folder(vectors: Path) -> None:
         ('{"id": "d", "vector": [1]}', "needs its impacts as an object"),
         ('{"vector": {"cat": 1}}', "needs its document's `id`"),
         ('{"id": "d", "vector": {"cat": 1}', "not valid JSON"),
-        ('{"id": "d", "vector": {"cat": 1, "cat": 2}}', "the key 'cat' stands twice"),
+        ('{"id": "d", "vector": {"cat": 1, "cat": 2}}', "the key 'cat' occurs twice"),
     ],
 )
 def test_a_vector_that_anserini_would_change_silently(
@@ -169,5 +168,5 @@ def test_the_command_says_it_in_one_line(vectors: Path, tmp_path: Path, run: Com
     result = run("index", "--input", vectors, "--output", tmp_path / "index")
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith("error: ")
-    assert "notes.txt does not belong there" in result.err
+    assert "notes.txt is not in the manifest" in result.err
     assert not (tmp_path / "index").exists()

@@ -1,4 +1,4 @@
-"""The model that comes with the package."""
+"""The model that ships with the package."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ def test_only_what_was_trained_is_shipped() -> None:
     assert config["scale"] > 0
     recipe = load_recipe("spade-mini")
     for name in ("k", "adapter_rank", "adapter_layers", "decoder_rank"):
-        assert config[name] == getattr(recipe, name)
+        assert config[name] == getattr(recipe.model, name)
 
 
-def test_it_adds_terms_that_people_would_ask_with() -> None:
+def test_it_adds_terms_that_people_use_in_queries() -> None:
     model = SpadeModel.from_pretrained("spade-mini")
     text = "Aspirin lowers the risk of myocardial infarction."
     expansion = model.expand(text)
-    added = [one.term for one in expansion.added]
+    added = [term.term for term in expansion.added]
     assert {"heart", "cardiac", "stroke"} & set(added[:10])
-    assert {"risk", "lowers"} <= {one.term for one in (*expansion.raised, *expansion.rest)}
+    assert {"risk", "lowers"} <= {term.term for term in (*expansion.raised, *expansion.rest)}
     lines = str(expansion).splitlines()
     assert [line.split()[0] for line in lines] == ["added", "raised", "unchanged"]
     assert f"{expansion.added[0].term} {expansion.added[0].impact}" in lines[0]
     (vector,) = model.encode([text])
-    assert vector == {one.term: one.impact for part in expansion for one in part}
+    assert vector == {term.term: term.impact for part in expansion for term in part}
     assert all(1 <= impact <= 255 for impact in vector.values())
 
 
@@ -52,23 +52,23 @@ def test_a_question_finds_its_answer_without_a_common_word() -> None:
         "Glaciers are shrinking as the climate warms.",
     ]
     vectors = model.encode(documents)
-    for query, wanted in (
+    for query, expected in (
         ("how much sleep does a doctor advise", 0),
         ("home loan cost", 1),
         ("is ice melting", 2),
     ):
         terms = model.wordpieces.query_terms(query)
         scores = [sum(vector.get(term, 0) for term in terms) for vector in vectors]
-        assert scores.index(max(scores)) == wanted, (query, scores)
+        assert scores.index(max(scores)) == expected, (query, scores)
 
 
-def test_other_forms_and_words_around_a_query() -> None:
+def test_inflected_forms_and_low_weights_of_filler_words() -> None:
     model = SpadeModel.from_pretrained("spade-mini")
     (vector,) = model.encode(["An algorithm that sorts a list of numbers."])
     assert vector["algorithms"] > 0.6 * vector["algorithm"]
-    plain, places = model.query_weights, model.wordpieces.term_ids
+    weights, term_ids = model.query_weights, model.wordpieces.term_ids
     for word in ("interested", "papers", "articles"):
-        assert plain[places[word]] < 0.5 * plain[places["algorithm"]]
+        assert weights[term_ids[word]] < 0.5 * weights[term_ids["algorithm"]]
 
 
 def test_it_is_the_default_of_encode() -> None:

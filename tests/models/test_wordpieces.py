@@ -26,7 +26,7 @@ def test_special_tokens_and_unknown_words_are_no_terms() -> None:
     assert MINILM.query_terms("") == []
 
 
-def test_words_that_the_vocabulary_cannot_spell() -> None:
+def test_words_that_the_vocabulary_cannot_represent() -> None:
     text = "hello \U0001f9ff\u1234 world \u9fa5"
     assert MINILM.unknown_words(text) == ["\U0001f9ff\u1234", "\u9fa5"]
     assert MINILM.unknown_words("hello [SEP] deleting") == []
@@ -43,7 +43,7 @@ TOKENIZER = AutoTokenizer.from_pretrained(minilm_folder())
 
 
 def test_anserinis_own_wordpiece_topics_have_the_same_terms() -> None:
-    """Anserini published the 6,980 MS MARCO dev queries as WordPieces: the same sets."""
+    """Compare with the 6,980 MS MARCO dev queries that Anserini published as WordPieces."""
     folder = shared_data("msmarco-topics")
     ours = _tsv(folder / "topics.msmarco-passage.dev-subset.txt")
     theirs = _tsv(folder / "topics.msmarco-passage.dev-subset.wp.tsv.gz")
@@ -97,8 +97,8 @@ def test_files_that_are_no_wordpiece_tokenizer(tmp_path: Path) -> None:
             WordPieces.load(tmp_path)
 
 
-def test_unused_places_are_known_and_in_no_text() -> None:
+def test_unused_entries_are_known_and_in_no_text() -> None:
     assert len(MINILM.unused_ids) == 994
-    assert not {MINILM.terms[place] for place in MINILM.unused_ids} & set(
+    assert not {MINILM.terms[term_id] for term_id in MINILM.unused_ids} & set(
         MINILM.query_terms("[unused80] [unused1]")
     )

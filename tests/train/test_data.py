@@ -53,8 +53,8 @@ def test_samples_from_qrels_and_triples(recipe: Recipe, tmp_path: Path) -> None:
     [
         ("triples", "q1\td3\n", r":1: expected `qid <tab> positive <tab> negative`"),
         ("triples", "q77\td3\td4\n", "no topic has the id 'q77'"),
-        ("triples", "q1\td3\tnobody\n", "1 documents of the samples are not in the corpus"),
-        ("qrels", "q1 0 nobody 1\n", "1 documents of the samples are not in the corpus"),
+        ("triples", "q1\td3\tmissing\n", "1 documents of the samples are not in the corpus"),
+        ("qrels", "q1 0 missing 1\n", "1 documents of the samples are not in the corpus"),
         ("triples", "", "holds no triple"),
         ("expansions", "d1\t \n", r":1: the expansion of 'd1' is empty"),
         ("expansions", "d1\n", r":1: expected `docid <tab> text`"),
@@ -73,10 +73,10 @@ def test_bad_training_data(
 def test_samples_without_their_documents_are_left_out_with_a_warning(
     recipe: Recipe, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "qrels.txt").write_text("q0 0 d0 1\nq1 0 nobody 1\n")
+    (tmp_path / "qrels.txt").write_text("q0 0 d0 1\nq1 0 missing 1\n")
     data = load_training_data(recipe.change(qrels=str(tmp_path / "qrels.txt")))
     assert [sample.qid for sample in data.samples] == ["q0"]
-    assert "'nobody'; 1 samples are left out" in caplog.text
+    assert "'missing'; 1 samples are left out" in caplog.text
 
 
 def test_names_are_looked_up_below_the_data_directory(

@@ -23,11 +23,11 @@ def test_a_pool_and_a_sample_make_validation_smaller(
 ) -> None:
     words = tiny_model.wordpieces
     assert recipe.validation.dev_queries and recipe.validation.dev_qrels
-    whole = DevCollection(
+    complete = DevCollection(
         recipe.data.corpus, recipe.validation.dev_queries, recipe.validation.dev_qrels
     )
-    assert (len(DevSet(whole, words).topics), len(DevSet(whole, words).texts)) == (6, 30)
-    small = DevSet(replace(whole, pool=recipe.data.negatives, sample=2), words)
+    assert (len(DevSet(complete, words).topics), len(DevSet(complete, words).texts)) == (6, 30)
+    small = DevSet(replace(complete, pool=recipe.data.negatives, sample=2), words)
     assert [topic.qid for topic in small.topics] == ["q0", "q3"]
     assert set(small.docids) == {f"d{number}" for number in (*range(6), *range(12, 18))}
 

@@ -16,8 +16,8 @@ def test_tensorboard_gets_the_figures(tmp_path: Path) -> None:
     log.write("step", 2, weighting_ranking=1.5)
     log.close()
     events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
-    found = events.Scalars("step/weighting_ranking")
-    assert [(one.step, one.value) for one in found] == [(1, 2.5), (2, 1.5)]
+    scalars = events.Scalars("step/weighting_ranking")
+    assert [(scalar.step, scalar.value) for scalar in scalars] == [(1, 2.5), (2, 1.5)]
 
 
 def test_a_log_line_cut_off_by_a_kill(tmp_path: Path) -> None:

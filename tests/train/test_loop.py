@@ -60,7 +60,7 @@ def test_the_same_seed_gives_the_same_weights(recipe: Recipe, tmp_path: Path) ->
 
 def test_kill_9_and_resume_end_in_the_same_bits(recipe: Recipe, tmp_path: Path) -> None:
     longer = recipe.change(steps=24, validate_every=1)
-    train(longer, tmp_path / "whole")
+    train(longer, tmp_path / "complete")
     settings = [
         f"{name}={json.dumps(list(value) if isinstance(value, tuple) else value)}"
         for name, value in longer.flat().items()
@@ -82,9 +82,9 @@ def test_kill_9_and_resume_end_in_the_same_bits(recipe: Recipe, tmp_path: Path) 
     assert checkpoint is not None
     assert checkpoint[0]["step"] < 24
     assert subprocess.run([*command, "--resume"], check=False).returncode == 0
-    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+    assert weights(tmp_path / "killed") == weights(tmp_path / "complete")
     lines = [line["step"] for line in events(tmp_path / "killed", "step")]
-    assert lines == [line["step"] for line in events(tmp_path / "whole", "step")]
+    assert lines == [line["step"] for line in events(tmp_path / "complete", "step")]
 
 
 @pytest.mark.parametrize(

@@ -105,9 +105,10 @@ def test_the_recipes_of_the_package() -> None:
         assert recipe.model.backbone == backbone
         assert tomllib.loads(path.read_text()).keys() <= {"base", *SECTIONS}
         # Data is named, not located: the data directory is a parameter.
-        for collection in (*recipe.data.collections, *recipe.validation.collections):
-            names = (collection.corpus, collection.queries, collection.qrels or "")
-            assert not any(name.startswith((".", "/")) for name in names)
+        trained = [(x.corpus, x.queries, x.qrels or "") for x in recipe.data.collections]
+        validated = [(x.corpus, x.queries, x.qrels) for x in recipe.validation.collections]
+        names = [name for collection in trained + validated for name in collection]
+        assert not any(name.startswith((".", "/")) for name in names)
 
 
 def test_settings(tmp_path: Path) -> None:

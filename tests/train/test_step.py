@@ -1,4 +1,4 @@
-"""One step on the whole batch: the same gradient however it is cut up."""
+"""The gradient of a batch does not depend on micro-batches and processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def gradients(
     micro_batch: int,
     seen: list[torch.Tensor] | None = None,
 ) -> tuple[dict[str, float], dict[str, torch.Tensor]]:
-    """``seen`` gets the vectors of every pass."""
+    """The parts of the loss and the gradients. ``seen`` collects the vectors of every pass."""
     from spade_pyserini.models.tensors import pad_batch
     from spade_pyserini.train import losses
 
@@ -55,12 +55,12 @@ def gradients(
         micro_batch=micro_batch,
         parameters=parameters,
     )
-    found = {
+    computed = {
         name: parameter.grad.clone()
         for name, parameter in model.named_parameters()
         if parameter.grad is not None
     }
-    return parts, found
+    return parts, computed
 
 
 DOCUMENTS = [[2, number, number + 20, 70 + number, 3] for number in range(10, 18)]
@@ -71,13 +71,13 @@ def test_the_gradient_does_not_depend_on_accumulation(
     tiny_model: SpadeModel, micro_batch: int
 ) -> None:
     model = tiny_model.eval()
-    parts, whole = gradients(model, DOCUMENTS, 8)
+    parts, complete = gradients(model, DOCUMENTS, 8)
     again, accumulated = gradients(model, DOCUMENTS, micro_batch)
     assert again == pytest.approx(parts, abs=1e-5)
-    assert whole.keys() == accumulated.keys()
-    for name, gradient in whole.items():
+    assert complete.keys() == accumulated.keys()
+    for name, gradient in complete.items():
         assert torch.allclose(accumulated[name], gradient, atol=1e-5), name
-    assert any(gradient.abs().max() > 1e-3 for gradient in whole.values())
+    assert any(gradient.abs().max() > 1e-3 for gradient in complete.values())
 
 
 def test_dropout_draws_the_same_in_both_passes(tiny_model_folder: Path) -> None:
@@ -98,11 +98,11 @@ from tests.train.test_step import DOCUMENTS, gradients
 from safetensors.torch import save_file
 from accelerate import PartialState
 model = SpadeModel.from_pretrained(sys.argv[1]).eval()
-parts, found = gradients(model, DOCUMENTS, int(sys.argv[3]))
+parts, computed = gradients(model, DOCUMENTS, int(sys.argv[3]))
 state = PartialState()
 assert state.num_processes == 2
 if state.is_main_process:
-    save_file(found, sys.argv[2])
+    save_file(computed, sys.argv[2])
 torch.distributed.destroy_process_group()
 """
 
@@ -120,8 +120,8 @@ def test_two_gloo_processes_have_the_gradient_of_one(
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "ACCELERATE_USE_CPU": "true"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    _, whole = gradients(SpadeModel.from_pretrained(tiny_model_folder).eval(), DOCUMENTS, 8)
-    found = load_file(tmp_path / "g.safetensors")
-    assert whole.keys() == found.keys()
-    for name, gradient in whole.items():
-        assert torch.allclose(found[name], gradient, atol=1e-5), name
+    _, complete = gradients(SpadeModel.from_pretrained(tiny_model_folder).eval(), DOCUMENTS, 8)
+    computed = load_file(tmp_path / "g.safetensors")
+    assert complete.keys() == computed.keys()
+    for name, gradient in complete.items():
+        assert torch.allclose(computed[name], gradient, atol=1e-5), name

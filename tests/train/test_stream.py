@@ -18,7 +18,7 @@ def test_the_stream_is_a_permutation_each_epoch_and_resumes() -> None:
 def test_several_collections_share_the_batches() -> None:
     stream = SampleStream([5, 50], seed=1, shares=[3.0, 1.0])
     taken = [stream.take(4) for _ in range(200)]
-    first = [all(place < 5 for place in batch) for batch in taken]
-    second = [all(5 <= place < 55 for place in batch) for batch in taken]
+    first = [all(sample < 5 for sample in batch) for batch in taken]
+    second = [all(5 <= sample < 55 for sample in batch) for batch in taken]
     assert all(one or two for one, two in zip(first, second, strict=True))
     assert 120 < sum(first) < 180

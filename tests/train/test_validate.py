@@ -19,10 +19,10 @@ from spade_pyserini.train.validate import validate
 def test_the_mean_over_collections(recipe: Recipe, tiny_model: SpadeModel) -> None:
     words = tiny_model.wordpieces
     assert recipe.validation.dev_queries and recipe.validation.dev_qrels
-    whole = DevCollection(
+    complete = DevCollection(
         recipe.data.corpus, recipe.validation.dev_queries, recipe.validation.dev_qrels
     )
-    sets = [DevSet(whole, words), DevSet(replace(whole, sample=1), words)]
+    sets = [DevSet(complete, words), DevSet(replace(complete, sample=1), words)]
     alone = [validate(tiny_model, [dev], (0.5,)) for dev in sets]
     both = validate(tiny_model, sets, (0.5,))
     assert alone[0].mrr != alone[1].mrr

@@ -11,6 +11,7 @@ from spade_pyserini.models.term_counts import (
 )
 from spade_pyserini.train.beyond.distillation import DenseDistillation, RunDistillation
 from spade_pyserini.train.beyond.flops import Flops
+from spade_pyserini.train.beyond.inflections import with_inflections
 from spade_pyserini.train.beyond.query_templates import QueryTemplates
 from spade_pyserini.train.beyond.teachers import BM25Teacher, DenseTeacher
 from spade_pyserini.train.beyond.term_weights import TermWeights, initialize_term_weights
@@ -24,6 +25,7 @@ def extend(recipe: Recipe, data: TrainingData, model: SpadeModel) -> tuple[Spade
 
     With the paper's settings there are none, and the model is the given one.
     """
+    model = with_inflections(model, recipe.term_weights.forms)
     counts = _count_terms(recipe, data, model)
     if recipe.model.expansion_terms:
         frequent = most_frequent(merge_counts(counts).df, recipe.model.expansion_terms)

@@ -8,9 +8,21 @@ import torch
 from torch import Tensor
 
 from spade_pyserini.lucene import jvm
+from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.extensions import with_forms
 from spade_pyserini.models.wordpieces import WordPieces
 
 SHORTEST = 3  # letters of a word; shorter ones are abbreviations and stop words
+
+
+def with_inflections(model: SpadeModel, share: float | None) -> SpadeModel:
+    """The model with this share of a word's weight for its other forms; None changes nothing."""
+    if share is None:
+        return model
+    forms = model.forms
+    if share and forms is None:
+        forms = word_forms(model.wordpieces, len(model.kept))
+    return with_forms(model, share, forms)
 
 
 def word_forms(wordpieces: WordPieces, size: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Fit the masked-LM head of a backbone without one, on plain text.
+"""Fit a masked-LM head on plain text, for a backbone that has none.
 
     spade train --stage masked-lm --recipe mini --set corpus=TEXTS --output my-head
     spade train --recipe mini --set init=my-head/best ... --output my-model
@@ -22,6 +22,7 @@ from spade_pyserini.corpora import open_corpus
 from spade_pyserini.errors import InputError, SpadeError
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.tensors import pad_batch
+from spade_pyserini.train.beyond.inflections import with_inflections
 from spade_pyserini.train.checkpoint import TrainingState
 from spade_pyserini.train.initial_model import start_model
 from spade_pyserini.train.log import RunLog
@@ -68,7 +69,8 @@ class MaskedLMTrainer:
         settings = run.recipe.optimization
         self.accelerator = start_accelerator(run.recipe, single_process=True)
         torch.manual_seed(settings.seed)
-        self.model = start_model(run.recipe).to(self.accelerator.device)
+        model = with_inflections(start_model(run.recipe), run.recipe.term_weights.forms)
+        self.model = model.to(self.accelerator.device)
         documents = read_documents(run, self.model)
         held_out = min(HELD_OUT, len(documents) // 10)
         self.held_out, self.documents = documents[:held_out], documents[held_out:]
@@ -151,7 +153,7 @@ class MaskedLMTrainer:
 def read_documents(run: Run, model: SpadeModel) -> list[list[int]]:
     """All documents of the recipe as WordPiece ids, shuffled by the seed."""
     documents: list[list[int]] = []
-    for name in dict.fromkeys(one.corpus for one in run.recipe.training_collections):
+    for name in dict.fromkeys(x.corpus for x in run.recipe.training_collections):
         corpus = open_corpus(name, data_dir=run.data_dir)
         texts = [document.contents for document in corpus]
         batch = model.wordpieces.document_ids(texts, run.recipe.model.max_length)

@@ -31,8 +31,9 @@ from spade_pyserini.models.term_counts import count_terms
 from spade_pyserini.train import losses
 from spade_pyserini.train.beyond.losses import kl_loss
 from spade_pyserini.train.beyond.query_templates import TEMPLATES, apply_template
+from spade_pyserini.train.beyond.unlabelled import samples_from_run
 from spade_pyserini.train.data import TrainingData, load_training_data
-from spade_pyserini.train.dev_set import DevSet
+from spade_pyserini.train.dev_set import load_dev_sets
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import write_card
@@ -63,8 +64,8 @@ def _fit_model(run: Run) -> None:
     model = SpadeModel.from_pretrained(str(recipe.model.init), merge=False)
     model = model.to(accelerator.device)
     _check_settings(recipe, model)
-    data = load_training_data(recipe, run.data_dir)
-    dev = [DevSet(one, model.wordpieces, run.data_dir) for one in recipe.dev_collections]
+    data = load_training_data(recipe, run.data_dir, samples_from_run)
+    dev = load_dev_sets(recipe, model.wordpieces, run.data_dir)
     collections = [_encode(model, data, number, recipe) for number in range(len(data.sizes))]
     factors = TemplateFactors(model)
     run.claim(accelerator)

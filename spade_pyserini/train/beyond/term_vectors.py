@@ -33,6 +33,7 @@ from spade_pyserini.models.bi_encoder import load_bi_encoder
 from spade_pyserini.models.masked_lm_head import MaskedLMHead
 from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import count_terms, counted_idf
+from spade_pyserini.train.beyond.inflections import with_inflections
 from spade_pyserini.train.initial_model import start_model
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.optimizers import rate_factor
@@ -62,7 +63,7 @@ def _fit_model(run: Run) -> None:
     recipe = run.recipe
     accelerator = start_accelerator(recipe, single_process=True)
     torch.manual_seed(recipe.optimization.seed)
-    model = start_model(recipe)
+    model = with_inflections(start_model(recipe), recipe.term_weights.forms)
     texts = _queries_and_titles(run)
     logger.info("%d queries and titles", len(texts))
     vectors = TermVectors(_embeddings(model), recipe.model.decoder_rank, _idf(model, run, texts))

@@ -10,15 +10,24 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from spade_pyserini.errors import InputError
+from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.formats.runs import read_run
+from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.samples import Sample
+from spade_pyserini.train.settings import TrainingCollection
 
 logger = logging.getLogger(__name__)
 
 
-def samples_from_run(path: Path, least_score: float, hard_negatives: int) -> list[Sample]:
+def samples_from_run(collection: TrainingCollection, recipe: Recipe) -> list[Sample]:
     """One sample for each query whose first hit has ``least_score`` and that has enough hits."""
+    if collection.negatives is None:
+        raise UsageError("the recipe needs qrels, triples or negatives; add qrels=NAME")
+    if not (recipe.distillation.dense_teacher or collection.teacher):
+        message = f"no qrels, triples or teacher given for {collection.corpus}"
+        raise UsageError(f"recipe: {message}; add qrels=NAME")
+    path, least_score = Path(collection.negatives), collection.least_score
+    hard_negatives = recipe.data.hard_negatives
     samples: list[Sample] = []
     rankings = list(read_run(path))
     for ranking in rankings:

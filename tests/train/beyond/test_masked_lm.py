@@ -54,14 +54,14 @@ def test_a_head_alone_leaves_the_transformer_as_it_was(head_recipe: Recipe, tmp_
 
 
 def test_resumed_to_the_same_bits(head_recipe: Recipe, tmp_path: Path) -> None:
-    fit_masked_lm(head_recipe, tmp_path / "whole")
+    fit_masked_lm(head_recipe, tmp_path / "complete")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MaskedLMTrainer, "train_step", _interrupted(MaskedLMTrainer.train_step))
         with pytest.raises(KeyboardInterrupt):
             fit_masked_lm(head_recipe, tmp_path / "cut")
     fit_masked_lm(head_recipe, tmp_path / "cut", resume=True)
     for name in ("best/model.safetensors", f"{NAME}/tensors.safetensors", "log.jsonl"):
-        assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+        assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "complete" / name).read_bytes()
 
 
 TrainStep = Callable[[MaskedLMTrainer, list[list[int]]], float]

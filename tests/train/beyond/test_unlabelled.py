@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.train import Recipe
+from spade_pyserini.train.beyond.unlabelled import samples_from_run
 from spade_pyserini.train.data import load_training_data
+from spade_pyserini.train.samples import Sample
 from spade_pyserini.train.settings import TrainingCollection
 
 
@@ -25,11 +28,18 @@ def test_unlabelled_queries_take_their_positives_from_a_run(recipe: Recipe, tmp_
         negatives=str(tmp_path / "run.txt"),
         least_score=0.5,
     )
+
+    def samples(recipe: Recipe, **changes: Any) -> list[Sample]:
+        changed = recipe.change(data=(replace(unlabelled, **changes),))
+        return load_training_data(changed, unlabelled=samples_from_run).samples
+
     with pytest.raises(UsageError, match="no qrels, triples or teacher given"):
-        load_training_data(recipe.change(data=(unlabelled,)))
-    recipe = recipe.change(dense_teacher="minilm")
-    assert load_training_data(recipe.change(data=(unlabelled,))).samples == [("q0", "d5", ("d7",))]
+        samples(recipe)
+    taught = recipe.change(dense_teacher="minilm")
+    assert samples(taught) == [("q0", "d5", ("d7",))]
     with pytest.raises(InputError, match=r"no query has a first hit with a score of 0\.95"):
-        load_training_data(recipe.change(data=(replace(unlabelled, least_score=0.95),)))
+        samples(taught, least_score=0.95)
     with pytest.raises(UsageError, match="needs qrels, triples or negatives"):
-        load_training_data(recipe.change(data=(replace(unlabelled, negatives=None),)))
+        samples(taught, negatives=None)
+    with pytest.raises(UsageError, match="needs qrels or triples"):
+        load_training_data(taught.change(data=(unlabelled,)))

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from spade_pyserini.errors import OutputExistsError
+from spade_pyserini.formats.locks import lock
+
+
+def test_a_lock_that_is_waited_for(tmp_path: Path) -> None:
+    """Waiting threads get the lock one after the other."""
+    held: list[int] = []
+    inside = threading.Lock()
+
+    def take(number: int) -> None:
+        with lock(tmp_path / "x", wait=True):
+            assert inside.acquire(blocking=False)
+            held.append(number)
+            time.sleep(0.01)
+            inside.release()
+
+    with lock(tmp_path / "x"):
+        threads = [threading.Thread(target=take, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        with pytest.raises(OutputExistsError, match="another process"), lock(tmp_path / "x"):
+            pass
+        assert not held
+    for thread in threads:
+        thread.join(timeout=30)
+    assert sorted(held) == list(range(8))
+
+
+def test_an_error_under_a_lock_is_raised(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="in the body"), lock(tmp_path / "x"):
+        raise FileNotFoundError("in the body")
