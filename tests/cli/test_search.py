@@ -60,8 +60,8 @@ def test_verbose_names_unknown_wordpieces(tiny_index: Path, tmp_path: Path, run:
     arguments = ("--index", tmp_path / "x", "--topics", tmp_path / "t.tsv", "--output")
     shown = run("search", *arguments, tmp_path / "run.txt", "--verbose")
     assert shown.code == 0
-    assert "topic q2: ignored, as no document has it: del ##ete ##s" in shown.err
-    assert "topic q3: ignored, 2 that the vocabulary cannot spell: \u4e2d \u9fa5" in shown.err
+    assert "topic q2: terms in no document: del ##ete ##s" in shown.err
+    assert "topic q3: 2 words not in the vocabulary: \u4e2d \u9fa5" in shown.err
     assert "topic q1" not in shown.err
 
 

