@@ -203,6 +203,8 @@ def draw(rows: list[dict[str, Any]], note: str, path: Path) -> None:
         here.plot(row["mean"], row["ndcg"], shapes[row["hits"]], color=color, markersize=9)
     for system, name in NAMES.items():
         points = [row for row in rows if row["system"] == system]
+        if not points:
+            continue
         best = max(points, key=lambda row: row["mean"])
         here.plot(
             [row["mean"] for row in points],
@@ -248,11 +250,13 @@ def label(axes: Any, name: str, x: float, y: float, kind: str, offset: tuple[int
 
 
 def panel(axes: Any, title: str, measure_name: str) -> None:
-    from matplotlib.ticker import FuncFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_title(title, fontsize=10.5)
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("milliseconds per query (log scale)")
     axes.set_ylabel(measure_name)
     axes.grid(color="#d1d5db", linewidth=0.6)
