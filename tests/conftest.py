@@ -215,7 +215,7 @@ def run(
 def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the demo has run; ``demo.out`` is what it printed. Takes minutes."""
     folder = tmp_path_factory.mktemp("demo")
-    done = shell("python -m spade_pyserini.demo", folder)
+    done = shell("spade demo", folder)
     assert done.returncode == 0, done.stderr
     (folder / "demo.out").write_text(done.stdout)
     return folder

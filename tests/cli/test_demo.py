@@ -45,7 +45,7 @@ def test_the_demo_prints_a_table_and_examples(folder: Path) -> None:
     assert float(spade.split()[-6]) > float(bm25.split()[-6])  # nDCG@10
     assert "UNTRAINED" not in out
     assert out.count("(grade ") + out.count("(not judged") == 9
-    assert len(re.findall(r"^  python -m spade_pyserini\.", out, flags=re.MULTILINE)) == 7
+    assert len(re.findall(r"^  spade ", out, flags=re.MULTILINE)) == 7
 
 
 def test_the_scores_of_the_demo_are_trec_evals(folder: Path) -> None:
@@ -73,6 +73,6 @@ def test_lucene_scores_are_the_inner_products_on_real_documents(folder: Path) ->
 @pytest.mark.slow
 def test_a_second_demo_encodes_nothing(folder: Path) -> None:
     shards = {path: path.stat().st_mtime_ns for path in (folder / "encode" / SPADE).iterdir()}
-    done = shell("python -m spade_pyserini.demo", folder)
+    done = shell("spade demo", folder)
     assert done.returncode == 0, done.stderr
     assert {path: path.stat().st_mtime_ns for path in shards} == shards

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.java
     ("line", "message"),
     [
         ({"id": "b", "vector": {"cat": 1.5}}, "the impact of 'cat' is 1.5"),
-        ({"id": "b", "vector": {"cat": 1.5}}, "quantize first, to whole numbers"),
+        ({"id": "b", "vector": {"cat": 1.5}}, "quantize the vectors first"),
         ({"id": "b", "vector": {"cat": 65_536}}, "is 65,536, the maximum is 65,535; quantize"),
         ({"id": "b", "vector": {"cat": 0}}, "the impact of 'cat' is 0"),
         ({"id": "b", "vector": {"cat": True}}, "the impact of 'cat' is True"),
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.java
         ({"id": "a", "vector": {"cat": 1}}, "the id 'a' occurs twice"),
         ({"id": "b c", "vector": {"cat": 1}}, "white space"),
         ({"id": " b", "vector": {"cat": 1}}, "white space"),
-        ({"id": 7, "vector": {"cat": 1}}, "`id` as text"),
+        ({"id": 7, "vector": {"cat": 1}}, "`id` as a string"),
         ({"id": "b", "vector": [1]}, "as an object"),
         ("{", "not valid JSON"),
     ],

@@ -40,5 +40,5 @@ def test_without_their_tokenizer_a_search_asks_for_it(tmp_path: Path) -> None:
 
 
 def test_a_tokenizer_that_is_not_there(tiny_index: Path) -> None:
-    with pytest.raises(NotFoundError, match="no tokenizer is called 'no-such/tokenizer'"):
+    with pytest.raises(NotFoundError, match="there is no tokenizer 'no-such/tokenizer'"):
         ImpactSearcher(tiny_index, "no-such/tokenizer")
