@@ -31,7 +31,7 @@ class Processes:
     def __call__(self, job: Job, advance: Advance) -> Iterator[Result]:
         """Process all shards of the job's part; yield them as they are finished."""
         context = multiprocessing.get_context("spawn")
-        # The counter must live as long as the workers: its semaphore goes with it.
+        # Keep a reference to the counter while the workers run: its semaphore is deleted with it.
         counter, messages = context.Value("q", 0), context.Queue()
         workers = self._workers(job, context, counter, messages)
         try:
@@ -82,7 +82,7 @@ def received_results(workers: list[Any], messages: Any, advance: Advance) -> Ite
 
 
 def queued_results(messages: Any) -> Iterator[Result]:
-    """The results that workers have sent and nobody has received yet."""
+    """The results that are still in the queue."""
     while True:
         try:
             kind, value = messages.get_nowait()

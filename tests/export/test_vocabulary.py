@@ -29,7 +29,7 @@ def test_a_tokenizer_for_an_index_without_one(
     given = run("export", *flags, "--tokenizer", tokenizer)
     assert given.code == 1 and "is missing" not in given.err
     refused = run("export", "--index", bare, "--to", "ciff", "--tokenizer", tokenizer)
-    assert refused.code == 2 and "--tokenizer goes with" in refused.err
+    assert refused.code == 2 and "--tokenizer applies only with" in refused.err
 
 
 def test_terms_that_the_tokenizer_does_not_know(tiny_index: Path, bare: Path) -> None:
