@@ -104,12 +104,12 @@ def test_the_heat_map_of_a_terminal(tiny_model_folder: Path, run: Commands) -> N
     assert growth == sorted(growth, reverse=True)
 
 
-def test_the_larger_the_impact_the_deeper_the_shade(tiny_model: SpadeModel) -> None:
+def test_larger_impacts_have_a_darker_background(tiny_model: SpadeModel) -> None:
     impacts = {"cat": 100, "dog": 50, "bird": 1, "fish": 90}
     terms = [TermWeight(term, term != "fish", 0.0, 0.0, impact) for term, impact in impacts.items()]
     text = "Cat, dog and bird and fish"
-    found = heat_map(text, terms, tiny_model.wordpieces, color=True)
-    shades = re.findall(r"48;5;(\d+)m(\w+)\033", found)
+    rendered = heat_map(text, terms, tiny_model.wordpieces, color=True)
+    shades = re.findall(r"48;5;(\d+)m(\w+)\033", rendered)
     expected = [(SHADES[-1], "Cat"), (SHADES[2], "dog"), (SHADES[0], "bird")]
     assert shades == [(str(shade), word) for shade, word in expected]
     page = heat_map_html("x", text, terms, tiny_model.wordpieces)
@@ -117,29 +117,29 @@ def test_the_larger_the_impact_the_deeper_the_shade(tiny_model: SpadeModel) -> N
     assert depths == [("0.60", "Cat"), ("0.30", "dog"), ("0.01", "bird")]
 
 
-def test_a_document_cannot_command_the_terminal(tiny_model: SpadeModel) -> None:
+def test_control_characters_do_not_reach_the_terminal(tiny_model: SpadeModel) -> None:
     text = "cat \x1b[31m\x07 dog\u202e\nbird"
-    found = heat_map(
+    rendered = heat_map(
         text, SpadeEncoder(tiny_model).explain(text), tiny_model.wordpieces, color=False
     )
-    assert not {"\x1b", "\x07", "\u202e"} & set(found)
-    assert found.count("\n") == 5
+    assert not {"\x1b", "\x07", "\u202e"} & set(rendered)
+    assert rendered.count("\n") == 5
 
 
 def test_the_page_is_escaped_and_self_contained(tiny_model: SpadeModel) -> None:
     text = 'cat <script>alert("x")</script> & dog'
     terms = SpadeEncoder(tiny_model).explain(text)
-    found = heat_map_html("<b>title</b>", text, terms, tiny_model.wordpieces)
-    page = ParsedPage(found)
+    rendered = heat_map_html("<b>title</b>", text, terms, tiny_model.wordpieces)
+    page = ParsedPage(rendered)
     assert "script" not in page.tags and "b" not in page.tags
     assert text in page.text
     assert "<b>title</b>" in page.text
     assert not {"src", "href"} & set(page.attributes)
-    assert "url(" not in found and "://" not in found
-    assert "prefers-color-scheme: dark" in found
+    assert "url(" not in rendered and "://" not in rendered
+    assert "prefers-color-scheme: dark" in rendered
     assert "width=device-width, initial-scale=1" in page.attributes["content"]
     for term in terms:
-        assert html.escape(term.term) in found
+        assert html.escape(term.term) in rendered
     assert "The document has no terms." in heat_map_html("empty", "", [], tiny_model.wordpieces)
 
 

@@ -33,7 +33,7 @@ def times(folder: Path) -> list[int]:
 def encoded(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """Three shards with their components, for all tests: do not change them."""
+    """Three shards with their components. Shared by all tests: do not change them."""
     folder = tmp_path_factory.mktemp("encode") / "encoded"
     corpus = open_corpus(str(tiny_corpus))
     encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12, components=True))
@@ -50,11 +50,13 @@ def test_weights_are_restored_exactly(
     # One document per batch, as below: other batches may round differently.
     encode_corpus(corpus, model, tmp_path / "x", EncodeOptions(batch_tokens=1, components=True))
     term_ids = {term: term_id for term_id, term in enumerate(model.wordpieces.terms)}
-    for document, found in zip(corpus, read_components(tmp_path / "x"), strict=True):
-        assert found.docid == document.docid
+    for document, component_vector in zip(corpus, read_components(tmp_path / "x"), strict=True):
+        assert component_vector.docid == document.docid
         ids = model.wordpieces.document_ids([document.contents], 32)
         expected = SpadeEncoder(model).components(ids)
-        for vector, weights in zip(expected, (found.weighting, found.expansion), strict=True):
+        for vector, weights in zip(
+            expected, (component_vector.weighting, component_vector.expansion), strict=True
+        ):
             dense = torch.zeros(vector.shape[1])
             dense[[term_ids[term] for term in weights]] = torch.tensor(list(weights.values()))
             assert torch.equal(dense, vector[0])
@@ -105,15 +107,15 @@ def test_kill_9_then_the_same_command_completes(
     assert 0 < len(known) < 40
     kept = [components_path(tmp_path / "killed") / file for file in known]
     modified = [path.stat().st_mtime_ns for path in kept]
-    for name in ("killed", "whole"):
+    for name in ("killed", "reference"):
         encode_corpus(
             open_corpus(str(corpus)),
             tiny_model,
             tmp_path / name,
             EncodeOptions(model_name=tiny_model_folder.name, shard_size=10, components=True),
         )
-    places = [components_path(tmp_path / name) for name in ("killed", "whole")]
-    assert files(places[0]) == files(places[1])
+    component_folders = [components_path(tmp_path / name) for name in ("killed", "reference")]
+    assert files(component_folders[0]) == files(component_folders[1])
     assert [path.stat().st_mtime_ns for path in kept] == modified
     assert len(list(read_components(tmp_path / "killed"))) == 400
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.java
     ("line", "message"),
     [
         ({"id": "b", "vector": {"cat": 1.5}}, "the impact of 'cat' is 1.5"),
-        ({"id": "b", "vector": {"cat": 1.5}}, "quantize first, to whole numbers"),
+        ({"id": "b", "vector": {"cat": 1.5}}, "quantize the vectors first"),
         ({"id": "b", "vector": {"cat": 65_536}}, "is 65,536, the maximum is 65,535; quantize"),
         ({"id": "b", "vector": {"cat": 0}}, "the impact of 'cat' is 0"),
         ({"id": "b", "vector": {"cat": True}}, "the impact of 'cat' is True"),
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.java
         ({"id": "a", "vector": {"cat": 1}}, "the id 'a' occurs twice"),
         ({"id": "b c", "vector": {"cat": 1}}, "white space"),
         ({"id": " b", "vector": {"cat": 1}}, "white space"),
-        ({"id": 7, "vector": {"cat": 1}}, "`id` as text"),
+        ({"id": 7, "vector": {"cat": 1}}, "`id` as a string"),
         ({"id": "b", "vector": [1]}, "as an object"),
         ("{", "not valid JSON"),
     ],
@@ -47,7 +47,7 @@ def test_a_bad_line_is_named_and_nothing_is_built(
     assert not (tmp_path / "x").exists()
 
 
-def test_what_is_refused_without_a_tokenizer_too(tmp_path: Path) -> None:
+def test_invalid_unicode_is_refused_without_a_tokenizer(tmp_path: Path) -> None:
     source = write_foreign(tmp_path / "v", {"id": "b", "vector": {"\ud800": 1}})
     with pytest.raises(InputError, match="contains half of a surrogate pair"):
         build_foreign_index(source, tmp_path / "x")
