@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# For `python -m spade_pyserini.stats`: commands without a package of that name are in cli/.
+# Lets `python -m spade_pyserini.stats` run cli/stats.py, and so for the other commands.
 __path__.append(str(Path(__file__).with_name("cli")))
 
 _HOMES = {

@@ -96,5 +96,5 @@ def progress_bar(
 def counting_bar(
     description: str, unit: str, total: int | None = None, initial: int = 0
 ) -> tqdm[Never]:
-    """A progress bar on stderr, shown on terminals only, that its owner advances by ``update``."""
+    """Return a progress bar on stderr, shown on terminals only; call its ``update`` to advance."""
     return tqdm(desc=description, unit=f" {unit}", total=total, initial=initial, disable=None)

@@ -39,7 +39,7 @@ WORDS = (
 
 
 def shared_data(name: str) -> Path:
-    """Path of a local collection in $SPADE_DATA_DIR; skips the test where it is missing."""
+    """Path of a local collection in $SPADE_DATA_DIR; skips the test if it is missing."""
     if DATA_DIR is None or not Path(DATA_DIR, name).exists():
         pytest.skip(f"needs the collection {name} in $SPADE_DATA_DIR")
     return Path(DATA_DIR, name).resolve()
@@ -76,31 +76,31 @@ def tiny_backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_model(tiny_backbone: Path) -> SpadeModel:
-    """A SpaDE on the tiny backbone, two transformers, calibrated."""
+    """A calibrated SpaDE model with two tiny transformers."""
     config = SpadeConfig(k=3, max_length=32, scale=40.0)
-    return lively(SpadeModel.from_backbone(tiny_backbone, config))
+    return with_positive_weights(SpadeModel.from_backbone(tiny_backbone, config))
 
 
-def lively(model: SpadeModel) -> SpadeModel:
+def with_positive_weights(model: SpadeModel) -> SpadeModel:
     """Raise the bias of the random weighting head, so that its ReLU does not return only 0."""
     with torch.no_grad():
         model.weighting.head.get_parameter("3.bias").add_(1)
     return model
 
 
-def with_lively_adapters(model: SpadeModel) -> SpadeModel:
+def with_random_adapters(model: SpadeModel) -> SpadeModel:
     """Give the adapters random weights, different in each encoder."""
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "lora_B" in name:
                 parameter.copy_(torch.randn(parameter.shape, generator=generator))
-    return lively(model)
+    return with_positive_weights(model)
 
 
 @pytest.fixture(scope="session")
-def asking(tiny_model: SpadeModel) -> SpadeModel:
-    """A model with `corpus_idf`: each term was in every second document of its training."""
+def idf_model(tiny_model: SpadeModel) -> SpadeModel:
+    """A model with `corpus_idf`; each term occurred in half of the training documents."""
     seen = TermCounts(torch.full((len(tiny_model.kept),), 50), 100, 600)
     return with_corpus_idf(tiny_model, 0.5, seen)
 
@@ -135,8 +135,8 @@ def tiny_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def many(tmp_path: Path) -> Path:
-    """A corpus of 95 documents: ten shards of ten."""
+def corpus_of_95(tmp_path: Path) -> Path:
+    """A corpus of 95 documents, or ten shards with a shard size of 10."""
     return write_corpus(tmp_path / "many", 95)
 
 
@@ -222,7 +222,7 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests of a file in one process, and in one process all that use the demo."""
+    """Run all tests of a file in the same process, and all tests that use the demo in one."""
     for item in items:
         uses_demo = "demo_folder" in getattr(item, "fixturenames", ())
         item.add_marker(

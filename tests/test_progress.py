@@ -40,9 +40,9 @@ def test_progress_as_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_encode_command_writes_json_lines(
-    many: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+    corpus_of_95: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:
-    flags = ("--corpus", many, "--model", tiny_model_folder, "--output", tmp_path / "x")
+    flags = ("--corpus", corpus_of_95, "--model", tiny_model_folder, "--output", tmp_path / "x")
     result = run("encode", *flags, "--progress", "json")
     lines = [json.loads(line) for line in result.err.splitlines() if line.startswith("{")]
     assert lines[-1]["documents"] == 95

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from spade_pyserini.evaluate import Comparison
 
-TOPIC_MEASURE = "nDCG@10"  # runs are compared by topic on it, or else on the first measure
+# The measure of the comparison by topic; without it, the first measure of the report is used.
+TOPIC_MEASURE = "nDCG@10"
 TOP = 10
 
 

@@ -46,8 +46,8 @@ def encode_dense(
     """Write the embeddings of ``corpus`` to the folder ``index``; return the number of documents.
 
     If the same call was interrupted, it continues; finished shards are kept. Embeddings of other
-    documents or with other settings are refused unless ``overwrite``; those that are the same are
-    kept with ``overwrite``, too.
+    documents or with other settings are refused, or replaced with ``overwrite``. Embeddings that
+    would be the same are kept in both cases.
     """
     model, fingerprint = _load(model_name)
     settings = DenseSettings(

@@ -54,13 +54,13 @@ class ExpansionSettings(Sampling):
 
 
 class QueryFiles(PlainFiles):
-    """Shards ``docs0000.jsonl``."""
+    """The shard files ``docs0000.jsonl``, ``docs0001.jsonl``, ..."""
 
     def __init__(self) -> None:
         super().__init__(SHARDS_FORMAT, ".jsonl", ExpansionSettings)
 
     def is_shard_name(self, name: str) -> bool:
-        """Whether ``name`` is that of a shard, or of one with a digest, as older versions named."""
+        """Whether ``name`` is the name of a shard. Older versions put a digest into the name."""
         return re.fullmatch(r"docs\d{4,}(\.[0-9a-f]{16})?\.jsonl", name) is not None
 
 
@@ -71,7 +71,7 @@ def expand_corpus(
     sampling: Sampling = DEFAULT_SAMPLING,
     overwrite: bool = False,
 ) -> int:
-    """Write the queries of ``corpus`` to the file ``output``; return how many documents have some.
+    """Write the queries of ``corpus`` to the file ``output``; return the number of its lines.
 
     If the same call was interrupted, it continues. A complete output is refused unless
     ``overwrite``, and so is an unfinished one with other settings or of other documents.
@@ -97,7 +97,7 @@ def expand_corpus(
 
 
 def _finish(output: Path, folder: Path, manifest: PlainManifest) -> int:
-    """Join the shards to the output, write its manifest, remove the shards; return the lines."""
+    """Join the shards, write the manifest, remove the shards; return the number of lines."""
     with atomic_write(output) as stream:
         for shard in manifest.shards:
             with (folder / shard.file).open("rb") as lines:
@@ -107,7 +107,7 @@ def _finish(output: Path, folder: Path, manifest: PlainManifest) -> int:
     values = {"settings": asdict(manifest.settings), "documents": count, "sha256": sha256(output)}
     write_sealed(sibling(output, MANIFEST), {"format": FORMAT, **values})
     QueryFiles().remove(folder, None)
-    with suppress(OSError):  # a file of the user's is in the folder
+    with suppress(OSError):  # the folder is not empty: it has a file of the user
         folder.rmdir()
     remove(sibling(folder, MANIFEST))
     remove(sibling(folder, "json"))  # the settings of a run of an older version
@@ -115,7 +115,7 @@ def _finish(output: Path, folder: Path, manifest: PlainManifest) -> int:
 
 
 class _Queries(NamedTuple):
-    """The documents of a shard; after ``compute`` with their queries."""
+    """The documents of a shard; ``queries`` is empty before ``compute``."""
 
     number: int
     documents: list[Document]
@@ -125,13 +125,13 @@ class _Queries(NamedTuple):
 
 @dataclass(frozen=True)
 class QueryTask:
-    """Samples the queries of shards."""
+    """Samples predicted queries for the documents of a shard."""
 
     generator: QueryGenerator
     files: QueryFiles
 
     def prepare(self, number: int, documents: list[Document], input_sha256: str) -> _Queries:
-        """Keep the documents; the tokenizer works on batches."""
+        """Nothing to prepare: `compute` tokenizes the documents in batches."""
         return _Queries(number, documents, input_sha256, [])
 
     def compute(self, prepared: _Queries, advance: Advance) -> _Queries:

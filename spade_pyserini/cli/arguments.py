@@ -1,4 +1,4 @@
-"""Options and argument types that several commands share, and readers for what they name."""
+"""Options and argument types that several commands share, and functions that read their values."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def positive(text: str) -> int:
     """Argument type: an integer, 1 or more."""
     value = int(text)
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
     return value
 
 

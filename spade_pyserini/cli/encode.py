@@ -72,7 +72,12 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         help="tokens per batch",
     )
     add("--device", default="cpu", help="torch device; cuda with --processes uses all GPUs")
-    add("--precision", choices=PRECISIONS, default="fp32", help="bf16 and fp16 need a GPU")
+    add(
+        "--precision",
+        choices=PRECISIONS,
+        default="fp32",
+        help="fp16 needs a GPU; bf16 needs a GPU, or a CPU with AMX or AVX512-BF16",
+    )
 
 
 def _add_parallel_options(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +97,12 @@ def _add_parallel_options(parser: argparse.ArgumentParser) -> None:
         help="worker processes on this machine",
     )
     add("--ray", metavar="ADDRESS", help="use a Ray cluster: its address, auto, or local")
-    add("--shard-id", type=int, metavar="I", help="encode part I of --shard-num parts, from 0 on")
+    add(
+        "--shard-id",
+        type=int,
+        metavar="I",
+        help="encode part I of --shard-num parts; the first is 0",
+    )
     add("--shard-num", type=arguments.positive, metavar="N", help="total number of parts")
     add("--merge", action="store_true", help="merge the parts of all --shard-id into the output")
 

@@ -46,9 +46,11 @@ def run(options: argparse.Namespace) -> None:
     if bool(options.index) == bool(options.input):
         raise UsageError("give either --index DIR or --input DIR")
     if (options.to == "milvus") != bool(options.uri):
-        raise UsageError("--to milvus goes with --uri: a file, or the address of a cluster")
+        raise UsageError(
+            "give --uri with --to milvus, and only then: a file, or the address of a cluster"
+        )
     if options.tokenizer and options.to not in ("pisa", "milvus"):
-        raise UsageError("--tokenizer goes with --to pisa and --to milvus")
+        raise UsageError("--tokenizer applies only with --to pisa and --to milvus")
     if options.index:
         _export(Path(options.index), options)
         return

@@ -25,8 +25,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--builder",
         choices=("direct", "anserini"),
-        help="direct: our writer, impacts as term frequencies (default); "
-        "anserini: the reference, IndexCollection through Pyserini",
+        help="direct: write impacts as term frequencies (default); "
+        "anserini: run Anserini's IndexCollection, the reference",
     )
     add("--threads", type=arguments.threads, default=2, metavar="N", help="indexing threads")
     add("--optimize", action="store_true", help="merge all segments into one")
@@ -38,7 +38,11 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--overwrite", action="store_true", help="replace an existing index")
     foreign = parser.add_argument_group("vectors of another tool")
-    foreign.add_argument("--foreign", action="store_true", help="check every line of --input first")
+    foreign.add_argument(
+        "--foreign",
+        action="store_true",
+        help="--input was written by another tool; check every line before indexing",
+    )
     foreign.add_argument(
         "--tokenizer", metavar="NAME|PATH", help="tokenizer of these vectors, to check the terms"
     )
@@ -111,18 +115,19 @@ def _check(options: argparse.Namespace) -> None:
     if (options.add or options.delete) and not options.output:
         raise UsageError("--add and --delete need --output DIR, the index to change")
     if options.builder and options.bm25:
-        raise UsageError("--builder goes with building an impact index")
+        raise UsageError("--builder applies only when an impact index is built")
     if options.verify or options.add or options.delete:
         for name in ("builder", "optimize", "overwrite"):
             if getattr(options, name):
-                raise UsageError(f"--{name} goes with building an index")
+                raise UsageError(f"--{name} applies only when an index is built")
     if options.reorder and any(getattr(options, mode) for mode in MODES):
-        raise UsageError("--reorder goes with building an index of --input DIR")
+        raise UsageError("--reorder applies only when an index of --input DIR is built")
     if options.tokenizer and not options.foreign:
-        raise UsageError("--tokenizer goes with --foreign")
+        raise UsageError("--tokenizer applies only with --foreign")
     for name in TRANSFORMS:
         if getattr(options, name) and not options.corpus:
-            raise UsageError(f"--{name.replace('_', '-')} goes with --bm25 --corpus NAME|PATH")
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} applies only with --bm25 --corpus NAME|PATH")
 
 
 def _build_bm25(options: argparse.Namespace) -> Path:

@@ -8,7 +8,7 @@ from typing import Protocol, cast
 
 
 class Command(Protocol):
-    """The module of a command."""
+    """The functions that the module of a command must define."""
 
     def parser(self) -> argparse.ArgumentParser:
         """Build the parser of the command's arguments."""

@@ -77,9 +77,11 @@ def run(options: argparse.Namespace) -> None:
     if options.query:
         for name in for_runs:
             if getattr(options, name):
-                raise UsageError(f"--{name.replace('_', '-')} goes with --topics, not --query")
+                raise UsageError(
+                    f"--{name.replace('_', '-')} applies only with --topics, not --query"
+                )
     if options.topics and options.corpus:
-        raise UsageError("--corpus goes with --query, to print titles")
+        raise UsageError("--corpus applies only with --query, to print titles")
     if options.query:
         _search_query(options)
     else:

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
     if not bool(options.k) == bool(options.corpus) == bool(options.model):
         raise UsageError("--k, --corpus and --model go together")
     if options.pool and not options.corpus:
-        raise UsageError("--pool goes with --corpus NAME|PATH")
+        raise UsageError("--pool applies only with --corpus NAME|PATH")
     if not options.verbose:  # the sweep itself logs a line for each setting
         logging.getLogger("spade_pyserini.index").setLevel(logging.ERROR)
 

@@ -25,9 +25,9 @@ class Collection:
 
     name: the name in this package.
     title: the name in full.
-    documents: how many there are.
-    licence: of the documents.
-    splits: topics with judgements: ir_datasets' id, then Pyserini's names, by the split's name.
+    documents: the number of documents.
+    licence: the licence of the documents.
+    splits: for each split (topics with judgements), ir_datasets' id, then Pyserini's names.
     ids: other names of the same documents.
     dataset: ir_datasets' id of the documents; None if ir_datasets does not have them.
     """

@@ -139,7 +139,7 @@ def _check_count(client: Any, collection: str, expected: int) -> None:
 
 
 class MilvusSearcher:
-    """Searches a Milvus collection with boolean WordPieces; close it after use."""
+    """Searches a Milvus collection with the WordPieces of a query; close it after use."""
 
     def __init__(self, uri: str, collection: str, wordpieces: WordPieces, token: str = "") -> None:
         self._client, _ = _connect(uri, token)

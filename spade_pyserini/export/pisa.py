@@ -67,7 +67,7 @@ def write_pisa(
 
 
 class PisaSearcher:
-    """Searches a PISA index with boolean WordPieces; a score is the exact inner product."""
+    """Searches a PISA index with the WordPieces of a query; scores are exact inner products."""
 
     def __init__(self, index: str | Path, algorithm: str = "maxscore") -> None:
         """Open ``index``; ``algorithm`` is one of `ALGORITHMS`."""

@@ -19,7 +19,7 @@ def read_json_object(text: str, path: Path, line: int | None = None) -> dict[str
         message = f"not valid JSON ({error.msg} at column {error.colno}); repair or remove the line"
         raise InputError(message, path, line) from None
     except ValueError as error:  # a repeated key, or a number with too many digits
-        raise InputError(f"not acceptable JSON ({error})", path, line) from None
+        raise InputError(f"invalid JSON ({error})", path, line) from None
     except RecursionError:
         raise InputError("JSON nested too deeply", path, line) from None
     if not isinstance(value, dict):

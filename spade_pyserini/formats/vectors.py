@@ -86,7 +86,7 @@ def write_shard(folder: Path, number: int, vectors: Iterable[ImpactVector]) -> s
 
 
 def remove_unfinished(folder: Path, is_ours: Callable[[int], bool]) -> None:
-    """Remove the temporary files of a killed run for the shards whose number ``is_ours``."""
+    """Remove the temporary files of a killed run, for shard numbers that ``is_ours`` accepts."""
     prefix = sibling(folder, "docs")
     pattern = re.compile(rf"{re.escape(prefix.name)}(\d+)\.jsonl\.gz(\.\w+)?\.tmp")
     for path in prefix.parent.iterdir() if is_local(prefix) else ():

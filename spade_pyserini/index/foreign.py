@@ -25,9 +25,10 @@ LARGEST_IMPACT = 65_535  # 16 bits
 
 
 def check_foreign(folder: Path, wordpieces: WordPieces | None = None) -> VectorSource:
-    """Read all files below ``folder`` and count; raise `InputError` at the first bad line.
+    """Check all vectors below ``folder``; return their files, counts and digest.
 
-    With ``wordpieces``, every term must be in their vocabulary.
+    Raises `InputError` at the first bad line. If ``wordpieces`` is given, a term that is not in its
+    vocabulary is bad.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if not files:

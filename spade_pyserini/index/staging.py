@@ -1,8 +1,8 @@
-"""Build an index in a staging folder next to its output, and move it there when it is complete.
+"""Build an index in a staging folder next to its output; replace the output when it is complete.
 
 A folder with a manifest is a complete index. A folder without a manifest was not made by this
-package, so it is not replaced without permission. A manifest without a folder is left by a killed
-build; the same call builds the index again.
+package, so it is not replaced without permission. A manifest without a folder is what a killed
+build left; the same call builds the index again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from spade_pyserini.index.swap import is_intact, restore, swap_in
 
 logger = logging.getLogger(__name__)
 LUCENE_FILE = re.compile(r"segments_\w+|write\.lock|_\w+\.\w+")
-# Fields that must be equal if an index is to be reused, with what a user would call them.
+# Fields that must be equal to reuse an existing index, and their names in error messages.
 COMPARED = {
     "source_sha256": "input",
     "tokenizer_fingerprint": "tokenizer",
@@ -96,7 +96,7 @@ def check_replaceable(folder: Path, index_file: re.Pattern[str], overwrite: bool
 
 @contextmanager
 def temporary_folder(folder: Path) -> Iterator[Path]:
-    """Remove ``folder`` before the block, where a killed build may have left it, and after it."""
+    """Remove ``folder`` before and after the block. A killed build may have left the folder."""
     remove(folder)
     try:
         yield folder

@@ -50,7 +50,7 @@ def merge_adapters(model: Model) -> Model:
     merged = copy.deepcopy(model)
     for encoder in (merged.weighting, merged.expansion):
         encoder.backbone = _merged(encoder.backbone)
-    if layers := model.config.adapter_layers:  # the layers before them are the same in both
+    if layers := model.config.adapter_layers:  # both encoders have the same layers before these
         merged.shared_layers = share_layers(
             merged.weighting.backbone, merged.expansion.backbone, layers
         )
@@ -63,7 +63,8 @@ def merge_adapters(model: Model) -> Model:
 def _merged(adapted: PreTrainedModel) -> PreTrainedModel:
     """Turn a transformer with adapters into one without. Changes ``adapted``."""
     for parameter in adapted.parameters():
-        parameter.data = parameter.data.clone()  # both encoders share the frozen tensors
+        # Both encoders share the frozen tensors; merging must change only one of them.
+        parameter.data = parameter.data.clone()
     return cast(PreTrainedModel, cast(PeftModel, adapted).merge_and_unload())
 
 

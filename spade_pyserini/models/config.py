@@ -29,7 +29,7 @@ class SpadeConfig:
     bits: size of a quantized impact; 8 bits give impacts from 1 to 255.
     scale: impact of a weight of 1, or None before calibration.
     shared_backbone: True if both encoders use one transformer (untrained models only).
-    trained: False while the heads are those of initialisation.
+    trained: False if the heads are untrained.
     backbone: the configuration of the transformer, in the format of Hugging Face.
 
     Settings beyond the paper:

@@ -11,7 +11,7 @@ class MaskedLMHead(nn.Module):
     """BERT's masked-LM head: a transform, then the input embeddings as output weights.
 
     With a ``rank`` above 0, a trained low-rank matrix, ``own`` @ ``shared``, is added to the
-    embeddings: what serves as input need not be the best output.
+    embeddings, because the best output weights may differ from the input embeddings.
     """
 
     def __init__(self, backbone: PreTrainedModel, rank: int = 0) -> None:
@@ -27,7 +27,7 @@ class MaskedLMHead(nn.Module):
             self.shared = nn.Parameter(torch.zeros(rank, config.hidden_size))
 
     def initialise(self) -> None:
-        """Initialise the head of a backbone without one: the transform is the identity."""
+        """Initialise an untrained head: the transform is the identity."""
         nn.init.eye_(self.dense.weight)
         nn.init.zeros_(self.dense.bias)
         nn.init.zeros_(self.bias)

@@ -52,7 +52,8 @@ def build_model(
         settings = replace(settings, base=str(name), base_fingerprint=fingerprint)
     with torch.random.fork_rng(devices=[]):
         model = _assemble(kind, settings, backbone)
-        torch.manual_seed(seed)  # after the adapters, so that they do not influence the heads
+        # Creating adapters uses random numbers, so the seed of the heads is set after that.
+        torch.manual_seed(seed)
         model.weighting.initialise()
         model.expansion.initialise()
         if backbone.head is not None:
@@ -65,7 +66,7 @@ def _assemble(kind: type[Model], config: SpadeConfig, backbone: Backbone) -> Mod
     first = second = backbone.transformer
     if not config.shared_backbone:
         second = empty_backbone(config.backbone or {})
-        frozen = config.adapter_rank > 0  # then both encoders can share the same tensors
+        frozen = config.adapter_rank > 0  # both encoders can share frozen tensors
         second.load_state_dict(first.state_dict(), assign=frozen)
     if config.adapter_rank:
         rank, layers = config.adapter_rank, config.adapter_layers

@@ -18,9 +18,9 @@ class SpadeModel(DualEncoder):
         model = SpadeModel.from_pretrained("spade-mini")
         model.encode(["Recursively delete a directory tree."])   # [{"delete": 87, ...}]
 
-    The equations are in `DualEncoder`, files in `persistence`. `SpadeEncoder` encodes: it has
-    more options (precision, device, the document frequencies of a corpus) than the two methods
-    here.
+    `DualEncoder` implements the equations, `persistence` reads and writes the files. `encode` and
+    `expand` call `SpadeEncoder`, which has more options: precision, device, and the document
+    frequencies of a corpus.
     """
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Search an impact index with boolean WordPieces."""
+"""Search an impact index with boolean queries: each WordPiece of a query has weight 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write topics as boolean WordPieces, so that plain Pyserini can search without a tokenizer.
+"""Write topics as WordPieces, so that plain Pyserini can search without a tokenizer.
 
 ``python -m pyserini.search.lucene --impact`` without an encoder splits topics at spaces and weights
 each term by its count. A line of distinct WordPieces is therefore exactly SpaDE's boolean query.

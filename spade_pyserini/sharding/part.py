@@ -41,16 +41,16 @@ class Part(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """Start of the suffix of its own files: ``part-0-of-2.``, or empty for all shards."""
+        """Prefix of the suffixes of the part's files: ``part-0-of-2.``, empty for all shards."""
         return "" if self == ALL_SHARDS else f"part-{self.shard_id}-of-{self.shard_num}."
 
     @property
     def manifest(self) -> str:
-        """Suffix of its manifest."""
+        """Suffix of the part's manifest, as in ``encode/X.part-0-of-2.manifest.json``."""
         return self.prefix + MANIFEST
 
     def shard(self, index: int) -> int:
-        """The number of its shard at ``index``."""
+        """The number of the part's shard at ``index``: part 1 of 2 has the shards 1, 3, 5, ..."""
         return self.shard_id + index * self.shard_num
 
     def has(self, number: int) -> bool:
@@ -66,7 +66,7 @@ class Part(NamedTuple):
         return folder if self == ALL_SHARDS else sibling(folder, f"part-{self.shard_id}")
 
     def documents(self, total: int | None) -> int | None:
-        """Approximate number of its documents in a corpus of ``total``."""
+        """Approximate number of the part's documents if the corpus has ``total``."""
         return None if total is None else -(-total // self.shard_num)
 
 

@@ -94,7 +94,7 @@ class PlainFiles:
         values = read_sealed(path, self.form)
         shards = [PlainShard(**shard) for shard in values["shards"]]
         for shard in shards:
-            if not self.is_shard_name(shard.file):  # it must not lead outside the folder
+            if not self.is_shard_name(shard.file):  # for example ../name, outside the folder
                 raise ArtifactError(f"{path}: {shard.file!r} is not the name of a shard")
         settings = self.settings(**values["settings"])
         return PlainManifest(self.form, settings, values["complete"], shards)
@@ -123,7 +123,7 @@ class PlainFiles:
 
     @contextmanager
     def write(self, folder: Path, number: int) -> Iterator[IO[bytes]]:
-        """Write a shard under a temporary name next to the folder, then move it there."""
+        """Write a shard to a temporary file next to the folder, then move it into the folder."""
         name = self.shard_name(number)
         with atomic_write(folder / name, sibling(folder, f"{name}.{token_hex(4)}.tmp")) as stream:
             yield stream

@@ -1,4 +1,4 @@
-"""What a kind of work provides to a sharded job."""
+"""The interfaces that encoding, embedding and other work implement to run as a sharded job."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ C = TypeVar("C")
 
 
 class ShardTask(Protocol[P, C]):
-    """From documents to a finished shard, in three steps that overlap with those of other shards.
+    """Turns documents into a finished shard. Its three steps overlap with those of other shards.
 
     `prepare` runs in a reading thread, `compute` in the worker's own thread, `write` in a writing
     thread.

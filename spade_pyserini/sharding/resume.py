@@ -52,10 +52,10 @@ class Output(Generic[M]):
                 yield
 
     def load_earlier(self, *, keep_complete: bool = False) -> M | None:
-        """The manifest of an earlier run to continue, None if there is none.
+        """The manifest of an earlier run to continue; None if there is no such run.
 
-        With ``overwrite`` a damaged manifest is ignored, and so is that of a finished output unless
-        ``keep_complete``.
+        With ``overwrite``, a damaged manifest is ignored. So is the manifest of a finished output,
+        unless ``keep_complete``.
         """
         if self.part != ALL_SHARDS and sibling(self.folder, MANIFEST).exists():
             message = f"{self.folder} is already complete, without parts"
@@ -109,18 +109,18 @@ class Output(Generic[M]):
         return self.files.is_intact(self.folder, shard)
 
     def refuse_changed_documents(self, shard: ShardRecord) -> None:
-        """Raise `ArtifactError`, unless ``overwrite``."""
+        """Raise `ArtifactError` for a shard made from other documents, unless ``overwrite``."""
         if not self.overwrite:
             message = f"{self.folder / shard.file} was made from other documents than the corpus"
             raise ArtifactError(f"{message} has now; {self.cure}")
 
     def remove_stale(self, shard: ShardRecord) -> None:
-        """Remove a shard of an earlier run that the corpus has no documents for."""
+        """Remove a shard of an earlier run that is beyond the end of the corpus."""
         self.refuse_changed_documents(shard)
         self.files.remove(self.folder, [shard.file])
 
     def _clear(self) -> None:
-        """Remove the shards of this part, but never a file that such a job does not write."""
+        """Remove the shards of this part. Files that are not shards are an error."""
         if self.folder.is_file():
             message = f"{self.folder} is a file, a folder was expected"
             raise OutputExistsError(f"{message}; choose another {self.parameter}")

@@ -26,7 +26,7 @@ REMAINING = 0.1  # share of a shard's documents that are still computed when the
 
 @dataclass(frozen=True)
 class Job:
-    """What all workers of a job share. ``earlier`` has the shards of an earlier run by number."""
+    """What all workers of a job share. ``earlier``: the shards of an earlier run, by number."""
 
     corpus: Corpus
     task: ShardTask[Any, Any]
@@ -64,14 +64,14 @@ def run_here(job: Job, advance: Advance) -> Iterator[Result]:
 
 
 class Worker:
-    """Calls ``advance`` with the numbers of documents and terms as they are computed."""
+    """Processes shards of a job, and reports progress to ``advance``."""
 
     def __init__(self, job: Job, advance: Advance) -> None:
         self.job, self.advance = job, advance
         self.reader = ShardReader(job.corpus, job.shard_size, job.max_errors)
 
     def run(self, numbers: Iterable[int]) -> Iterator[Result]:
-        """Process the shards with these numbers; the last result, without a shard, is the end.
+        """Process the shards with these numbers. The last result has no shard: the corpus ended.
 
         After an error, yields the shards that are being written and a result with all bad documents
         before it raises the error.

@@ -1,8 +1,8 @@
 """The hook for additions to the paper's training.
 
-The modules next to this one are the paper. An addition is an `Extension`: a class that overrides
-one or more methods. `spade_pyserini.train.beyond` creates those that a recipe asks for, and
-`Extensions` combines them for the objective and the loop.
+The other modules of this package implement the paper. An addition is an `Extension`: a class that
+overrides one or more methods. `spade_pyserini.train.beyond` creates the extensions that a recipe
+needs, and `Extensions` combines them for the objective and the loop.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Extension:
         return text
 
     def scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor | None:
-        """Scores [Q, D] instead of Eq. 1, or None. Query i belongs to sample i."""
+        """Scores [Q, D] that replace Eq. 1; None keeps Eq. 1. Query i belongs to sample i."""
         return None
 
     def pair_scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor | None:
-        """Scores [Q] of each query with the document in the same row instead of Eq. 1, or None."""
+        """The same for pairs, [Q]: the score of query i for document i."""
         return None
 
     def losses(self, batch: ScoredBatch) -> LossParts:
@@ -62,7 +62,7 @@ class Extension:
 
 
 class Extensions:
-    """All extensions of a run as one. Without any, this is the paper."""
+    """Combines all extensions of a run. Without extensions, training is the paper's."""
 
     def __init__(self, extensions: list[Extension]) -> None:
         self.extensions = extensions

@@ -129,7 +129,7 @@ class Recipe:
 
 
 def make_recipe(**settings: Any) -> Recipe:
-    """A recipe from settings by name; the paper's for all others.
+    """Return a recipe with these settings; all other settings are the paper's.
 
     make_recipe(backbone="minilm", corpus="pydoc", queries="pydoc-dev", qrels="pydoc-dev")
     """
@@ -137,12 +137,15 @@ def make_recipe(**settings: Any) -> Recipe:
 
 
 def load_recipe(name: str | Path) -> Recipe:
-    """Load a recipe from a TOML file, or one of the package by its name."""
+    """Load a recipe from a TOML file, or a recipe of the package by its name."""
     return _load(name, ())
 
 
 def recorded_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings by full name, from a ``recipe.json`` with sections or of a version without."""
+    """Return the settings of a ``recipe.json`` by full name, such as ``cotraining.tau``.
+
+    Older versions wrote the file without sections.
+    """
     settings: dict[str, Any] = {}
     for key, value in values.items():
         if key in SECTIONS and isinstance(value, dict):
@@ -166,14 +169,14 @@ FLAT_NAMES: dict[str, tuple[str, str]] = {
     for section, settings in SECTIONS.items()
     for name in sorted(_names(settings) - {"collections"})
 }
-# Names that recipes without sections use.
+# Other names of these settings in recipes without sections.
 FLAT_NAMES |= {
     "data": ("data", "collections"),
     "dev": ("validation", "collections"),
     "distillation": ("distillation", "loss"),
     "requests": ("term_weights", "template_share"),
 }
-# Settings of a single collection, which are ignored if there are tables of collections.
+# Settings of a single collection. They may not be combined with tables of collections.
 SINGLE: dict[str, set[tuple[str, str]]] = {
     "data": {("data", name) for name in _names(DataSettings) & _names(TrainingCollection)}
     | {("distillation", "teacher")},
@@ -184,7 +187,7 @@ SINGLE: dict[str, set[tuple[str, str]]] = {
 
 
 def _load(name: str | Path, derived: tuple[Path, ...]) -> Recipe:
-    """Load a recipe that the recipes ``derived`` are based on."""
+    """Load a recipe. ``derived``: the recipes that are based on it, to detect a cycle."""
     path = Path(name)
     if not path.is_file() and (RECIPES / f"{path.name}.toml").is_file() and path.name == str(name):
         path = RECIPES / f"{name}.toml"
@@ -216,7 +219,7 @@ def _parse(setting: str) -> tuple[str, Any]:
 
 
 def _change(recipe: Recipe, values: Mapping[str, Any], source: str) -> Recipe:
-    """Change settings, given by section or by name. ``source`` is where they come from."""
+    """Change settings, given by section or by name. Error messages name their ``source``."""
     changes: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
         if key in SECTIONS and isinstance(value, dict):

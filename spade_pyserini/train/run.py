@@ -81,7 +81,7 @@ class Run(NamedTuple):
 
 
 def recorded_run(values: dict[str, Any]) -> dict[str, Any]:
-    """Stage and settings from a ``recipe.json`` of this version or of one without sections."""
+    """Return the stage and the settings of a run, from the contents of its ``recipe.json``."""
     settings = {name: value for name, value in values.items() if name != "stage"}
     stage = values.get("stage", "train")
     return {"stage": STAGE_ALIASES.get(stage, stage), **recorded_settings(settings)}

@@ -79,14 +79,19 @@ def test_both_spellings_of_a_command() -> None:
 
 @pytest.mark.parametrize("condition", SHIPPED.values(), ids=lambda condition: condition.name)
 def test_a_shipped_condition(condition: Condition) -> None:
-    """The parsers accept its commands, and these write its runs."""
+    """The parsers accept the commands of a condition, and the commands write its runs."""
     parsed: list[argparse.Namespace] = []
     for name, *words in command_lines(condition):
         parsed.append(registry.load(name).parser().parse_args(words))
         assert not any(word.startswith(("/", "../")) for word in words)
-    searches = {one.topics: Path(one.index).name for one in parsed if getattr(one, "index", None)}
-    sweeps = [one.output for one in parsed if "gamma" in one]
-    given = [run for one in parsed for run in getattr(one, "run", [])]  # of earlier conditions
+    searches = {
+        options.topics: Path(options.index).name
+        for options in parsed
+        if getattr(options, "index", None)
+    }
+    sweeps = [options.output for options in parsed if "gamma" in options]
+    # runs of earlier conditions
+    given = [run for options in parsed for run in getattr(options, "run", [])]
     for expected in condition.expected:
         if str(Path(expected.run).parent) in sweeps or expected.run in given:
             continue

@@ -51,7 +51,7 @@ def test_figures_that_agree(folder: Path, run: Commands) -> None:
         (expect("paper", 0.7), ["--check-paper"], 1, "DIFFERS"),
     ],
 )
-def test_figures_that_do_not(
+def test_figures_that_differ(
     folder: Path, run: Commands, changes: dict[str, Any], flags: list[str], code: int, verdict: str
 ) -> None:
     file = write(entry(commands=["spade doctor --help"], **changes))
@@ -149,7 +149,7 @@ def test_measured_figures_are_reproduced(name: str, tmp_path: Path) -> None:
 
 
 def test_the_data_directory_is_passed_on_to_commands(folder: Path, run: Commands) -> None:
-    """The qrels are found by a name that only the data directory knows."""
+    """The qrels are given by the name of a collection in the data directory."""
     collection = folder / "data" / "mine"
     (collection / "qrels").mkdir(parents=True)
     (collection / "corpus.jsonl").write_text('{"_id": "a", "text": "cat"}\n')

@@ -241,7 +241,7 @@ def test_the_command(
 
 
 def as_version_1(index: Path, shards: int) -> None:
-    """Replace the manifest by one as older versions wrote it."""
+    """Rewrite the manifest in the format of older versions."""
     path = sibling(index, "manifest.json")
     settings = json.loads(path.read_text())["settings"]
     values = {"settings": settings, "shards": shards, "documents": 30}

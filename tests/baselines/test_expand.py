@@ -92,7 +92,7 @@ def test_the_output_is_what_encode_reads(t5: Path, tiny_corpus: Path, tmp_path: 
 def test_queries_are_the_models_own_samples(t5: Path) -> None:
     """One batch without padding is what transformers samples with the same seed."""
     text = "the old cat sleeps"
-    found = QueryGenerator(str(t5), SAMPLING).generate([text], seed=7)
+    actual = QueryGenerator(str(t5), SAMPLING).generate([text], seed=7)
     tokenizer = AutoTokenizer.from_pretrained(t5)
     model = AutoModelForSeq2SeqLM.from_pretrained(t5)
     torch.manual_seed(7)
@@ -104,7 +104,7 @@ def test_queries_are_the_models_own_samples(t5: Path) -> None:
         max_new_tokens=6,
     )
     expected = tokenizer.batch_decode(output, skip_special_tokens=True)
-    assert found == [[query for query in expected if query]]
+    assert actual == [[query for query in expected if query]]
 
 
 def test_seeds_and_the_callers_random_numbers(t5: Path) -> None:
@@ -138,7 +138,7 @@ def test_kill_9_then_the_same_command_completes(
     corpus = write_corpus(tmp_path / "corpus", 50)
     sampling = replace(SAMPLING, shard_size=2)
     arguments = [str(word) for word in ("--corpus", corpus, "--model", t5, *flags(sampling))]
-    killed, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
+    killed, reference = tmp_path / "killed.jsonl", tmp_path / "reference.jsonl"
     command = [sys.executable, "-m", "spade_pyserini.expand", *arguments, "--output", str(killed)]
     process = subprocess.Popen(command)
     shards = sibling(killed, "shards")
@@ -161,8 +161,8 @@ def test_kill_9_then_the_same_command_completes(
     monkeypatch.setattr(QueryTask, "compute", compute)
     assert run("expand", *arguments, "--output", killed).code == 0
     assert set(computed) == set(range(25)) - {shard.number for shard in recorded}
-    assert run("expand", *arguments, "--output", whole).code == 0
-    assert killed.read_bytes() == whole.read_bytes()
+    assert run("expand", *arguments, "--output", reference).code == 0
+    assert killed.read_bytes() == reference.read_bytes()
     assert not shards.exists() and not sibling(shards, "manifest.json").exists()
 
 

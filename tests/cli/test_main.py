@@ -20,7 +20,7 @@ NAMES = [*registry.SUMMARIES]
 
 
 def test_the_console_script_prints_the_version() -> None:
-    """Needs an installation of this version, which `make` sees to."""
+    """Needs an installation of this version; `make` installs it."""
     script = Path(sys.executable).with_name("spade")
     done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"spade {version('spade_pyserini')}\n"

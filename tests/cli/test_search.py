@@ -91,7 +91,7 @@ def test_flags_that_make_no_sense(
 
 
 @pytest.mark.parametrize("output", ["folder", "file/x", "x" * 300])
-def test_places_where_no_run_can_be_written(
+def test_outputs_that_cannot_be_written(
     tiny_index: Path, tmp_path: Path, run: Commands, output: str
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -123,7 +123,9 @@ def test_ctrl_c_leaves_nothing_half_written(tiny_index: Path, tmp_path: Path) ->
     assert {path.name for path in tmp_path.iterdir()} == {"many.tsv"}
 
 
-def test_one_query_for_a_person(tiny_index: Path, tiny_corpus: Path, run: Commands) -> None:
+def test_hits_of_a_single_query_are_printed(
+    tiny_index: Path, tiny_corpus: Path, run: Commands
+) -> None:
     arguments = ("--index", tiny_index, "--query", "the cat", "--hits", 2, "--corpus", tiny_corpus)
     result = run("search", *arguments)
     assert result.code == 0

@@ -64,7 +64,7 @@ def test_names_of_local_corpora_come_from_the_path(tmp_path: Path) -> None:
         ({"_id": "d" * 2000, "text": "x"}, "the id has 2000 characters"),
         ({"_id": "d2", "text": "x", "title": 0}, "the title 0 is not a string"),
         ('{"_id": "d2", "text": "x", "text": "y"}', "the key 'text' occurs twice"),
-        ('{"_id": ' + "7" * 5000 + ', "text": "x"}', "not acceptable JSON"),
+        ('{"_id": ' + "7" * 5000 + ', "text": "x"}', "invalid JSON"),
         ('{"_id": "d2", "text": ' + "[" * 100_000, "not valid JSON|nested too deeply"),
         ('{"_id": "d2", "text": "\\ud800"}', "surrogate"),
     ],

@@ -24,12 +24,12 @@ def commands(text: str) -> list[tuple[str, list[str]]]:
     """Each `spade COMMAND` in code, with its options."""
     joined = re.sub(r"\\\n\s*", " ", text)
     code = re.findall(r"```\w*\n.*?```|`[^`]+`|(?:^ {4}.*\n)+", joined, re.DOTALL | re.MULTILINE)
-    found = []
+    calls = []
     for block in code:
         inside = re.sub(r"^```\w*\n|```$", "", block)
         for name, rest in COMMAND.findall(inside):
-            found.append((name, re.findall(r"(?<!\S)--[a-z][a-z0-9-]*", rest.split("#")[0])))
-    return found
+            calls.append((name, re.findall(r"(?<!\S)--[a-z][a-z0-9-]*", rest.split("#")[0])))
+    return calls
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -47,7 +47,7 @@ def test_commands_and_options_exist(page: Path, run: Commands) -> None:
 
 
 def test_commands_are_recognized() -> None:
-    """The test above looks at something."""
+    """The test above finds commands to check."""
     text = "run `spade index --verify` or\n\n    spade encode --corpus X \\\n        --model Y\n"
     assert commands(text) == [("index", ["--verify"]), ("encode", ["--corpus", "--model"])]
     assert sum(len(commands(page.read_text())) for page in PAGES) > 50
@@ -86,8 +86,8 @@ def test_stages_of_training_exist() -> None:
     assert set(stages) <= {"mine", *STAGES}
 
 
-def test_no_machine_is_named() -> None:
-    """Readers do not have the folders of the machine on which a page was written."""
+def test_no_page_contains_a_local_path() -> None:
+    """Readers do not have the author's folders."""
     notebooks = sorted((ROOT / "examples").glob("*.ipynb"))
     assert notebooks
     for page in [*PAGES, *notebooks, ROOT / "CHANGELOG.md", ROOT / "mkdocs.yml"]:
@@ -118,7 +118,11 @@ def test_citations_agree() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == spade_pyserini.__version__
     (paper,) = citation["references"]
-    for name in (paper["doi"], paper["title"], *(one["family-names"] for one in paper["authors"])):
+    for name in (
+        paper["doi"],
+        paper["title"],
+        *(author["family-names"] for author in paper["authors"]),
+    ):
         assert name in README.read_text()
 
 

@@ -66,7 +66,7 @@ def test_the_scores_of_the_readmes_runs_are_trec_evals(folder: Path) -> None:
 
 
 def test_plain_pyserini_gives_the_same_ranking(folder: Path) -> None:
-    """Documents and their order; scores differ in how ties are written."""
+    """Compares documents and ranks. Scores differ, because ties are written differently."""
     ours = folder / "runs" / "run.pydoc.spade-mini.pydoc-test.txt"
     theirs = folder / "runs" / "run.pyserini.txt"
     columns = [
@@ -92,7 +92,7 @@ def test_the_readme_has_its_sections_in_order_and_is_short() -> None:
 
 
 def test_the_results_are_those_of_the_card() -> None:
-    """Each collection of the card with its BM25 and spade-mini; the card's name may be longer."""
+    """Compares BM25 and spade-mini per collection; names on the card may be longer."""
     (card,) = (table for table in tables(CARD.read_text()) if "ratio" in table[0])
     (readme,) = (table for table in tables(TEXT) if "spade-mini" in table[0])
     assert len(card) == len(readme) == 9

@@ -1,4 +1,4 @@
-"""The scale of a model that was saved without one."""
+"""The scale of a model that was saved without a scale."""
 
 from __future__ import annotations
 

@@ -40,10 +40,10 @@ def test_a_lost_tokenizer_is_written_again(
     corpus = open_corpus(str(tiny_corpus))
     encode_corpus(corpus, tiny_model, tmp_path / "x")
     tokenizer = tmp_path / "x.tokenizer.json"
-    whole = tokenizer.read_bytes()
+    original = tokenizer.read_bytes()
     tokenizer.unlink()
     encode_corpus(corpus, tiny_model, tmp_path / "x")
-    assert tokenizer.read_bytes() == whole
+    assert tokenizer.read_bytes() == original
 
 
 @pytest.mark.parametrize(
@@ -126,14 +126,17 @@ def test_a_document_without_terms_is_listed(
     assert VectorManifest.load(tmp_path / "x").shards[0].empty == ["b"]
 
 
-def test_the_model_is_not_changed(asking: SpadeModel, tiny_corpus: Path, tmp_path: Path) -> None:
-    config, state = asking.config, {name: x.clone() for name, x in asking.state_dict().items()}
+def test_the_model_is_not_changed(idf_model: SpadeModel, tiny_corpus: Path, tmp_path: Path) -> None:
+    config, state = (
+        idf_model.config,
+        {name: x.clone() for name, x in idf_model.state_dict().items()},
+    )
     texts = [document.contents for document in open_corpus(str(tiny_corpus))]
-    before = asking.encode(texts)
-    encode_corpus(open_corpus(str(tiny_corpus)), asking, tmp_path / "x")
-    assert asking.config == config
-    assert all(torch.equal(state[name], x) for name, x in asking.state_dict().items())
-    assert asking.encode(texts) == before
+    before = idf_model.encode(texts)
+    encode_corpus(open_corpus(str(tiny_corpus)), idf_model, tmp_path / "x")
+    assert idf_model.config == config
+    assert all(torch.equal(state[name], x) for name, x in idf_model.state_dict().items())
+    assert idf_model.encode(texts) == before
     assert [vector.impacts for vector in read_vectors(tmp_path / "x")] != before
 
 

@@ -27,14 +27,14 @@ HALVES = [EncodeOptions(part=Part(number, 2), shard_size=10) for number in (0, 1
 
 
 def test_parts_are_encoded_and_merged(
-    many: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+    corpus_of_95: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:
     model = ("--model", tiny_model_folder)
-    common = ("--corpus", many, *model, "--shard-size", 10)
-    assert run("encode", *common, "--output", tmp_path / "whole").code == 0
+    common = ("--corpus", corpus_of_95, *model, "--shard-size", 10)
+    assert run("encode", *common, "--output", tmp_path / "reference").code == 0
     parts = (*common, "--output", tmp_path / "x", "--shard-num", 3)
     assert run("encode", *parts, "--shard-id", 2).code == 0
-    merge = ("--corpus", many, *model, "--output", tmp_path / "x", "--merge")
+    merge = ("--corpus", corpus_of_95, *model, "--output", tmp_path / "x", "--merge")
     result = run("encode", *merge)
     assert result.code == 1 and "0 of 3 is missing" in result.err
     for number in (0, 1):
@@ -42,8 +42,8 @@ def test_parts_are_encoded_and_merged(
     assert not (tmp_path / "x.manifest.json").exists()
     result = run("encode", *merge)
     assert result.code == 0, result.err
-    assert verify(tmp_path / "x") == verify(tmp_path / "whole")
-    assert file_bytes(tmp_path / "x") == file_bytes(tmp_path / "whole")
+    assert verify(tmp_path / "x") == verify(tmp_path / "reference")
+    assert file_bytes(tmp_path / "x") == file_bytes(tmp_path / "reference")
     assert not list(tmp_path.glob("x.part-*"))
     assert run("encode", *merge).code == 0  # nothing is left to do
     result = run("encode", *parts, "--shard-id", 1)
@@ -84,11 +84,11 @@ def test_parts_that_do_not_fit_are_not_merged(tiny_model: SpadeModel, tmp_path: 
         merge_parts(folder)
     (tmp_path / "x.part-2-of-3.manifest.json").unlink()
     damaged = folder / "docs0003.jsonl.gz"
-    whole = damaged.read_bytes()
-    damaged.write_bytes(whole[:-1])
+    original = damaged.read_bytes()
+    damaged.write_bytes(original[:-1])
     with pytest.raises(ArtifactError, match="truncated or changed"):
         merge_parts(folder)
-    damaged.write_bytes(whole)
+    damaged.write_bytes(original)
     assert merge_parts(folder).documents == 40
 
 
@@ -123,9 +123,9 @@ def test_a_merge_that_was_killed_is_finished(tiny_model: SpadeModel, tmp_path: P
         encode_corpus(corpus, tiny_model, tmp_path / "x", HALVES[number])
     left = tmp_path / "x.part-1-of-2.manifest.json"
     manifest = left.read_bytes()
-    whole = merge_parts(tmp_path / "x")
+    merged = merge_parts(tmp_path / "x")
     left.write_bytes(manifest)
-    assert merge_parts(tmp_path / "x") == whole
+    assert merge_parts(tmp_path / "x") == merged
     assert not left.exists()
 
 
@@ -172,7 +172,7 @@ def test_a_merge_does_not_change_another_encoding(tiny_model: SpadeModel, tmp_pa
 
 
 def test_parts_in_the_working_folder(
-    many: Path,
+    corpus_of_95: Path,
     tiny_model_folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -183,7 +183,7 @@ def test_parts_in_the_working_folder(
     for number in (0, 1):
         flags = ("--shard-id", number, "--shard-num", 2, "--shard-size", 40)
         model = ("--model", tiny_model_folder)
-        assert run("encode", "--corpus", many, "--output", ".", *model, *flags).code == 0
+        assert run("encode", "--corpus", corpus_of_95, "--output", ".", *model, *flags).code == 0
     assert run("encode", "--output", ".", "--merge").code == 0  # no corpus is needed
     assert verify(tmp_path / "here").documents == 95
     assert run("encode", "--output", "y").code == 2
@@ -199,8 +199,8 @@ def test_bad_documents_of_parts_and_at_the_end(
     file.write_text("\n".join(["not JSON", *lines, "nor this"]) + "\n")
     flags = ["--corpus", corpus, "--model", tiny_model_folder]
     flags += ["--shard-size", 10, "--max-errors", 2]
-    assert run("encode", *flags, "--output", tmp_path / "whole").code == 0
-    listed = (tmp_path / "whole.errors.txt").read_text().splitlines()
+    assert run("encode", *flags, "--output", tmp_path / "reference").code == 0
+    listed = (tmp_path / "reference.errors.txt").read_text().splitlines()
     assert [":1:" in listed[0], ":22:" in listed[1], len(listed)] == [True, True, 2]
     for number in (0, 1):
         part = ("--shard-id", number, "--shard-num", 2)

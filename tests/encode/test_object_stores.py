@@ -20,7 +20,7 @@ from tests.conftest import file_bytes
 
 
 def test_object_stores(tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path) -> None:
-    """A corpus read from one, vectors written to one, in fsspec's memory."""
+    """Read a corpus from an object store and write vectors to it, in fsspec's memory."""
     from upath import UPath
 
     store = UPath("memory://bucket")
@@ -34,16 +34,16 @@ def test_object_stores(tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
         open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x", EncodeOptions(shard_size=12)
     )
     assert encode_corpus(corpus, tiny_model, output, EncodeOptions(shard_size=12)) == local
-    found = {path.name: path.read_bytes() for path in (store / "encode" / "tiny").iterdir()}
-    assert found == file_bytes(tmp_path / "x")
+    stored = {path.name: path.read_bytes() for path in (store / "encode" / "tiny").iterdir()}
+    assert stored == file_bytes(tmp_path / "x")
     assert list(read_vectors(output)) == list(read_vectors(tmp_path / "x"))
     (store / "encode" / "tiny" / "docs0001.jsonl.gz").unlink()
     (store / "encode" / "tiny" / "docs0002.jsonl.gz").write_bytes(b"cut")
     assert (
         encode_corpus(corpus, tiny_model, output, EncodeOptions(shard_size=12)) == local
     )  # and mends it
-    found = {path.name: path.read_bytes() for path in (store / "encode" / "tiny").iterdir()}
-    assert found == file_bytes(tmp_path / "x")
+    stored = {path.name: path.read_bytes() for path in (store / "encode" / "tiny").iterdir()}
+    assert stored == file_bytes(tmp_path / "x")
     for number in (0, 1):
         part = Part(number, 2)
         encode_corpus(
@@ -54,8 +54,8 @@ def test_object_stores(tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
         build_impact_index(output, tmp_path / "index")
 
 
-@pytest.mark.parametrize("place", ["s3://bucket/x", "nowhere://x"])
-def test_an_object_store_without_its_library(tiny_corpus: Path, run: Commands, place: str) -> None:
-    result = run("encode", "--corpus", place)
+@pytest.mark.parametrize("uri", ["s3://bucket/x", "nowhere://x"])
+def test_an_object_store_without_its_library(tiny_corpus: Path, run: Commands, uri: str) -> None:
+    result = run("encode", "--corpus", uri)
     assert result.code == 1
-    assert place in result.err and "Traceback" not in result.err
+    assert uri in result.err and "Traceback" not in result.err

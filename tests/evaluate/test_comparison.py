@@ -55,7 +55,7 @@ def test_runs_that_cannot_be_scored(
     assert message in result.err
 
 
-def test_a_query_that_retrieves_itself_is_noted(files: tuple[Path, Path], run: Commands) -> None:
+def test_a_query_that_retrieves_itself_is_reported(files: tuple[Path, Path], run: Commands) -> None:
     qrels, path = files
     path.write_text("1 Q0 1 1 3 x\n")
     result = run("evaluate", "--qrels", qrels, "--run", path)

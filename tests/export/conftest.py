@@ -27,9 +27,9 @@ def same_hits(ours: list[Hit], theirs: list[Hit], k: int) -> None:
 
 
 @pytest.fixture
-def bare(tmp_path: Path) -> Path:
+def index_without_tokenizer(tmp_path: Path) -> Path:
     """An index that was built without a tokenizer."""
     (tmp_path / "v").mkdir()
     (tmp_path / "v" / "a.jsonl").write_text('{"id": "a", "vector": {"cat": 3, "zebra": 2}}')
-    build_foreign_index(tmp_path / "v", tmp_path / "bare")
-    return tmp_path / "bare"
+    build_foreign_index(tmp_path / "v", tmp_path / "index")
+    return tmp_path / "index"

@@ -1,4 +1,4 @@
-"""Export to Milvus: the same hits, and the old collection until the new one is complete."""
+"""Export to Milvus: same hits; the old collection stays until the new collection is complete."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.java
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_milvus_finds_the_same(tiny_index: Path, tmp_path: Path, run: Commands) -> None:
+def test_milvus_returns_the_same_hits(tiny_index: Path, tmp_path: Path, run: Commands) -> None:
     pytest.importorskip("pymilvus", reason="needs pip install 'spade_pyserini[milvus]'")
     from spade_pyserini.export.milvus import MilvusSearcher
 
@@ -37,7 +37,7 @@ def test_milvus_finds_the_same(tiny_index: Path, tmp_path: Path, run: Commands) 
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_collection_stays_until_the_new_one_is_whole(
+def test_a_collection_stays_until_the_new_one_is_complete(
     tiny_index: Path, tmp_path: Path, run: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pymilvus = pytest.importorskip("pymilvus", reason="needs 'spade_pyserini[milvus]'")
@@ -73,7 +73,7 @@ def test_a_collection_stays_until_the_new_one_is_whole(
 def test_a_collection_that_cannot_be_renamed(
     tiny_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The old collection keeps its name; after a kill in between, it gets it back."""
+    """The old collection keeps its name, or gets it back after a kill between two renames."""
     pymilvus = pytest.importorskip("pymilvus", reason="needs 'spade_pyserini[milvus]'")
     from spade_pyserini.export.milvus import write_milvus
 
@@ -102,7 +102,9 @@ def test_a_collection_that_cannot_be_renamed(
     assert write_milvus(tiny_index, uri, "tiny", overwrite=True) == 30
 
 
-def test_what_milvus_cannot_take(tiny_index: Path, tmp_path: Path, run: Commands) -> None:
+def test_names_and_ids_that_milvus_does_not_accept(
+    tiny_index: Path, tmp_path: Path, run: Commands
+) -> None:
     """Names and ids are checked first, so this needs no Milvus."""
     (tmp_path / "v").mkdir()
     vector = {"id": "x" * 600, "vector": {"cat": 1}}

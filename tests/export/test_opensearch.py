@@ -69,7 +69,7 @@ def _score(query: dict[str, Any], impacts: dict[str, int]) -> float:
     return sum(impacts.get(name.removeprefix("impacts."), 0) for name in names)
 
 
-def test_a_full_stop_is_no_path(tmp_path: Path) -> None:
+def test_feature_names_contain_no_full_stop(tmp_path: Path) -> None:
     """For BERT's vocabulary, feature names have no full stop and are distinct."""
     terms = WordPieces.load(minilm_folder()).terms
     assert {".", "...", "##."} <= set(terms)

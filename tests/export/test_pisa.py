@@ -18,7 +18,7 @@ pytestmark = pytest.mark.java
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("algorithm", ["maxscore", "block_max_wand"])
-def test_pisa_finds_the_same(tiny_index: Path, tmp_path: Path, algorithm: str) -> None:
+def test_pisa_returns_the_same_hits(tiny_index: Path, tmp_path: Path, algorithm: str) -> None:
     pytest.importorskip("pyterrier_pisa", reason="needs pip install 'spade_pyserini[pisa]'")
     from spade_pyserini.export.pisa import PisaSearcher, write_pisa
 
@@ -38,7 +38,7 @@ def test_pisa_finds_the_same(tiny_index: Path, tmp_path: Path, algorithm: str) -
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_pisa_index_is_replaced_when_the_new_one_is_whole(
+def test_a_pisa_index_is_replaced_when_the_new_one_is_complete(
     tiny_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pyterrier_pisa", reason="needs pip install 'spade_pyserini[pisa]'")

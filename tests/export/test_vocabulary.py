@@ -19,21 +19,25 @@ pytestmark = pytest.mark.java
 
 
 def test_a_tokenizer_for_an_index_without_one(
-    tiny_index: Path, bare: Path, tmp_path: Path, run: Commands
+    tiny_index: Path, index_without_tokenizer: Path, tmp_path: Path, run: Commands
 ) -> None:
     """The missing tokenizer is reported first, so this needs no Milvus."""
     tokenizer = tiny_index.with_name("tiny.tokenizer.json")
-    flags = ("--index", bare, "--to", "milvus", "--uri", tmp_path / "x.db")
+    flags = ("--index", index_without_tokenizer, "--to", "milvus", "--uri", tmp_path / "x.db")
     result = run("export", *flags)
     assert result.code == 1 and "tokenizer.json is missing" in result.err
     given = run("export", *flags, "--tokenizer", tokenizer)
     assert given.code == 1 and "is missing" not in given.err
-    refused = run("export", "--index", bare, "--to", "ciff", "--tokenizer", tokenizer)
-    assert refused.code == 2 and "--tokenizer goes with" in refused.err
+    refused = run(
+        "export", "--index", index_without_tokenizer, "--to", "ciff", "--tokenizer", tokenizer
+    )
+    assert refused.code == 2 and "--tokenizer applies only with" in refused.err
 
 
-def test_terms_that_the_tokenizer_does_not_know(tiny_index: Path, bare: Path) -> None:
-    with Postings(bare) as postings:
+def test_terms_that_the_tokenizer_does_not_know(
+    tiny_index: Path, index_without_tokenizer: Path
+) -> None:
+    with Postings(index_without_tokenizer) as postings:
         vectors = vectors_in_vocabulary(postings, WordPieces.load(minilm_folder()))
         assert list(vectors) == [("a", {"cat": 3, "zebra": 2})]
         other = WordPieces.load(tiny_index.with_name("tiny.tokenizer.json"))

@@ -16,7 +16,7 @@ from tests.commands import copy_artifact
 pytestmark = pytest.mark.java
 
 
-def test_a_manifest_of_before_a_field_was_there(tiny_index: Path, tmp_path: Path) -> None:
+def test_an_older_manifest_without_a_field(tiny_index: Path, tmp_path: Path) -> None:
     index = copy_artifact(tiny_index, tmp_path)
     manifest = IndexManifest.load(index)
     values = asdict(manifest)

@@ -33,7 +33,7 @@ def test_a_truncated_gz_is_an_error_not_a_short_file(tmp_path: Path) -> None:
         list(read_lines(path))
 
 
-def test_a_gz_that_is_none_is_an_error(tmp_path: Path) -> None:
+def test_a_gz_file_that_is_not_compressed_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_bytes(b"plain text")
     with pytest.raises(InputError, match="damaged or cut off"):
         list(read_lines(tmp_path / "a.gz"))

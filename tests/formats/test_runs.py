@@ -69,7 +69,7 @@ def test_a_bad_line_of_a_run_is_named(tmp_path: Path, line: str, message: str) -
     assert f"{path}:2:" in str(error.value)
 
 
-def test_a_packed_run(tmp_path: Path) -> None:
+def test_a_compressed_run(tmp_path: Path) -> None:
     rankings = [Ranking("1", [Hit("a", 2.0), Hit("b", 1.0)])]
     write_run(rankings, tmp_path / "run.txt.gz")
     assert read_run(tmp_path / "run.txt.gz") == rankings
@@ -77,7 +77,7 @@ def test_a_packed_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("score", [math.nan, -math.inf, -1e39])
-def test_a_score_that_is_none_is_not_written(tmp_path: Path, score: float) -> None:
+def test_a_score_that_is_not_finite_is_not_written(tmp_path: Path, score: float) -> None:
     with pytest.raises(InputError, match=r"the score of b, .*, is not finite"):
         write_run([Ranking("1", [Hit("a", 2.0), Hit("b", score)])], tmp_path / "run.txt")
     assert not list(tmp_path.iterdir())

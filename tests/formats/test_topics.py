@@ -38,7 +38,7 @@ def test_all_forms_plain_and_gz(tmp_path: Path, name: str, content: str) -> None
     assert read_topic_files([tmp_path / f"{name}.gz"]) == EXPECTED
 
 
-def test_a_title_with_signs(tmp_path: Path) -> None:
+def test_a_title_with_a_less_than_sign(tmp_path: Path) -> None:
     text = "<top>\n<num> 7\n<title> sort if a < b\nthen <desc> whatever\n</top>\n"
     (tmp_path / "t.trec").write_text(text)
     assert read_topic_files([tmp_path / "t.trec"]) == [Topic("7", "sort if a < b then")]

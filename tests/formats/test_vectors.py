@@ -29,7 +29,7 @@ def vectors(tiny_vectors: Path, tmp_path: Path) -> Path:
     return copy_artifact(tiny_vectors, tmp_path)
 
 
-def test_the_format_is_the_contract(tmp_path: Path) -> None:
+def test_the_exact_bytes_of_a_shard(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     write_shard(
         tmp_path / "x", 7, [ImpactVector("d1", {"cat": 3, "##s": 1}), ImpactVector("é", {})]
@@ -43,7 +43,7 @@ def test_the_format_is_the_contract(tmp_path: Path) -> None:
 
 
 def test_two_workers_may_write_the_same_shard(tmp_path: Path) -> None:
-    """A worker taken for dead may still write; temporary files of killed ones are removed."""
+    """A worker that seems dead may still write; temporary files of killed workers are removed."""
     (tmp_path / "x").mkdir()
 
     def slow() -> Iterator[ImpactVector]:
@@ -163,7 +163,9 @@ def test_a_vector_that_anserini_would_change_silently(
     assert f"{path}:2:" in str(error.value)
 
 
-def test_the_command_says_it_in_one_line(vectors: Path, tmp_path: Path, run: Commands) -> None:
+def test_the_index_command_reports_a_stray_file(
+    vectors: Path, tmp_path: Path, run: Commands
+) -> None:
     (vectors / "notes.txt").write_text("x")
     result = run("index", "--input", vectors, "--output", tmp_path / "index")
     assert (result.code, result.out) == (1, "")

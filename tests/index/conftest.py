@@ -14,8 +14,8 @@ from tests.conftest import write_corpus
 
 
 @pytest.fixture(scope="module")
-def both(tiny_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """An index of the same vectors by each builder; do not change them."""
+def both_indexes(tiny_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The indexes of both builders of the same vectors. Shared by tests: do not change them."""
     folder = tmp_path_factory.mktemp("both")
     for builder in ("direct", "anserini"):
         build_impact_index(tiny_vectors, folder / builder, IndexOptions(builder=builder, threads=2))
@@ -23,7 +23,7 @@ def both(tiny_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 
 @pytest.fixture
-def more(tiny_model: SpadeModel, tiny_vectors: Path, tmp_path: Path) -> Path:
+def added_vectors(tiny_model: SpadeModel, tiny_vectors: Path, tmp_path: Path) -> Path:
     """Vectors of d20 to d39: ten of them are in `tiny_index`, and d25 has another text."""
     source = write_corpus(tmp_path / "more", 40)
     lines = (source / "corpus.jsonl").read_text().splitlines()[20:]

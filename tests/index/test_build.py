@@ -44,7 +44,7 @@ def test_lucene_has_every_posting(tiny_index: Path, tiny_vectors: Path) -> None:
     )
 
 
-def test_nothing_is_left_beside_the_index(tiny_index: Path) -> None:
+def test_no_temporary_file_is_left_next_to_the_index(tiny_index: Path) -> None:
     assert {path.name for path in tiny_index.parent.iterdir()} == {
         "tiny",
         "tiny.manifest.json",
@@ -52,7 +52,7 @@ def test_nothing_is_left_beside_the_index(tiny_index: Path) -> None:
     }
 
 
-def test_the_tokenizer_beside_the_vectors_must_be_theirs(
+def test_the_tokenizer_next_to_the_vectors_must_match_them(
     tiny_vectors: Path, tmp_path: Path
 ) -> None:
     source = copy_artifact(tiny_vectors, tmp_path)
@@ -110,12 +110,15 @@ def test_killed_and_completed(tmp_path: Path) -> None:
 
 
 def test_reordered_documents_are_found_as_before(
-    both: dict[str, Path], tiny_vectors: Path, tmp_path: Path, run: Commands
+    both_indexes: dict[str, Path], tiny_vectors: Path, tmp_path: Path, run: Commands
 ) -> None:
     flags = ("--input", tiny_vectors, "--output", tmp_path / "x", "--reorder")
     assert run("index", *flags).code == 0
     topics = [Topic(str(number), text) for number, text in enumerate(QUERIES)]
-    with ImpactSearcher(both["direct"]) as plain, ImpactSearcher(tmp_path / "x") as reordered:
+    with (
+        ImpactSearcher(both_indexes["direct"]) as plain,
+        ImpactSearcher(tmp_path / "x") as reordered,
+    ):
         assert reordered.batch_search(topics, 5) == plain.batch_search(topics, 5)
     assert run("index", *flags, "--builder", "anserini").code == 2
     with pytest.raises(OutputExistsError):

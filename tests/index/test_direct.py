@@ -23,19 +23,21 @@ pytestmark = pytest.mark.java
 QUERIES = ["cat", "the old dog", "fish and bird and fish", "zebra", "", "the the cat"]
 
 
-def test_both_builders_end_in_the_same_postings(both: dict[str, Path], tiny_vectors: Path) -> None:
+def test_both_builders_write_the_same_postings(
+    both_indexes: dict[str, Path], tiny_vectors: Path
+) -> None:
     expected = {vector.docid: vector.impacts for vector in read_vectors(tiny_vectors)}
     assert sum(map(len, expected.values())) > 100
-    for index in both.values():
+    for index in both_indexes.values():
         with Postings(index) as postings:
             indexed = postings.vectors(list(expected))
             assert postings.vectors(["no-such-id"]) == [None]
         assert dict(zip(expected, indexed, strict=True)) == expected
-    assert lucene_counts(both["direct"]) == lucene_counts(both["anserini"])
+    assert lucene_counts(both_indexes["direct"]) == lucene_counts(both_indexes["anserini"])
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_many_segments_hold_the_same(
+def test_many_segments_hold_the_same_postings(
     tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     """With memory for a few documents only, many segments are written."""
@@ -53,27 +55,29 @@ def test_many_segments_hold_the_same(
 
 
 @pytest.mark.parametrize("k", [1, 3, 30])
-def test_both_give_the_same_hits(both: dict[str, Path], k: int) -> None:
+def test_indexes_of_both_builders_give_the_same_hits(both_indexes: dict[str, Path], k: int) -> None:
     topics = [Topic(str(number), text) for number, text in enumerate(QUERIES)]
     rankings = []
-    for index in both.values():
+    for index in both_indexes.values():
         with ImpactSearcher(index) as searcher:
             rankings.append(searcher.batch_search(topics, k))
     assert rankings[0] == rankings[1]
     assert any(ranking.hits for ranking in rankings[0])
 
 
-def test_pyserinis_own_searcher_reads_it(both: dict[str, Path]) -> None:
+def test_pyserinis_own_searcher_reads_it(both_indexes: dict[str, Path]) -> None:
     """Anserini's searcher computes the same inner products on an index of the direct builder."""
     from spade_pyserini.lucene import jvm
 
-    anserini = jvm.java_class("io.anserini.search.SimpleImpactSearcher")(str(both["direct"]))
+    anserini = jvm.java_class("io.anserini.search.SimpleImpactSearcher")(
+        str(both_indexes["direct"])
+    )
     query = jvm.java_class("java.util.HashMap")()
     for term in ("the", "cat"):
         query.put(term, jvm.java_class("java.lang.Integer")(1))
     hits = [(hit.docid, round(hit.score)) for hit in anserini.search(query, 30)]
     anserini.close()
-    with ImpactSearcher(both["direct"]) as searcher:
+    with ImpactSearcher(both_indexes["direct"]) as searcher:
         assert hits == [tuple(hit) for hit in searcher.search("the cat", 30)]
 
 
@@ -98,22 +102,22 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
     assert not list((tmp_path / "x").glob("segments_*"))
 
 
-def test_a_place_where_no_index_can_be_written(tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text('{"id": "x", "vector": {"cat": 1}}\n')
     (tmp_path / "x").touch()
     with pytest.raises(ArtifactError, match=r"x: Lucene cannot write this index .*; check that"):
         write_index([tmp_path / "docs.jsonl"], tmp_path / "x", threads=1, total=1)
 
 
-def test_ids_that_are_there_twice(tmp_path: Path) -> None:
+def test_duplicate_ids(tmp_path: Path) -> None:
     line = '{"id": "x", "vector": {"cat": 1}}\n'
     (tmp_path / "docs.jsonl").write_text(2 * line)
     with pytest.raises(JavaError, match="the term or id x occurs twice"):
         write_index([tmp_path / "docs.jsonl"], tmp_path / "x", threads=1, total=2)
 
 
-def test_the_first_failure_is_told(tmp_path: Path) -> None:
-    """A later failure, such as being stopped, does not replace the first one."""
+def test_the_first_failure_is_reported(tmp_path: Path) -> None:
+    """A later failure, such as being stopped, does not replace the first failure."""
     (tmp_path / "docs.jsonl").write_text('{"id": "x"}\n')
     names = jvm.java_class("java.util.ArrayList")()
     names.add(str(tmp_path / "docs.jsonl"))

@@ -47,7 +47,7 @@ def test_a_bad_line_is_named_and_nothing_is_built(
     assert not (tmp_path / "x").exists()
 
 
-def test_what_is_refused_without_a_tokenizer_too(tmp_path: Path) -> None:
+def test_invalid_unicode_is_refused_without_a_tokenizer(tmp_path: Path) -> None:
     source = write_foreign(tmp_path / "v", {"id": "b", "vector": {"\ud800": 1}})
     with pytest.raises(InputError, match="contains half of a surrogate pair"):
         build_foreign_index(source, tmp_path / "x")

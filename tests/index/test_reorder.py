@@ -9,7 +9,7 @@ from spade_pyserini.index.reorder import document_order
 from spade_pyserini.records import ImpactVector
 
 
-def test_documents_that_share_terms_stand_together() -> None:
+def test_documents_that_share_terms_become_neighbours() -> None:
     choose = random.Random(3)
     subjects = [[f"s{subject}w{word}" for word in range(40)] for subject in range(4)]
     vectors = [

@@ -69,7 +69,7 @@ def test_a_damaged_index_is_built_again(
 
 
 @pytest.mark.parametrize("overwrite", [True, False])
-def test_what_is_no_index_is_never_replaced(
+def test_a_folder_that_is_not_an_index_is_never_replaced(
     tiny_vectors: Path, tmp_path: Path, overwrite: bool
 ) -> None:
     (tmp_path / "file").write_text("keep")

@@ -1,4 +1,4 @@
-"""kill -9 while an index is replaced leaves the old or the new one."""
+"""kill -9 while an index is replaced leaves the old or the new index."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ pytestmark = pytest.mark.java
 
 @pytest.mark.parametrize("moment", ["no folder", "old manifest", "not cleaned up"])
 def test_a_change_that_was_killed(
-    tiny_index: Path, more: Path, tmp_path: Path, moment: str
+    tiny_index: Path, added_vectors: Path, tmp_path: Path, moment: str
 ) -> None:
     """The three states that kill -9 can leave while the new index replaces the old one."""
     index = copy_artifact(tiny_index, tmp_path / "index")
     old = (index.parent / f"{index.name}.manifest.json").read_bytes()
     other = copy_artifact(tiny_index, tmp_path / "old")
-    changed = add_documents(more, index)
+    changed = add_documents(added_vectors, index)
     other.rename(index.parent / f"{index.name}.{PREVIOUS}")
     if moment == "no folder":
         index.rename(index.parent / f"{index.name}.building")
     if moment != "not cleaned up":
         (index.parent / f"{index.name}.manifest.json").write_bytes(old)
-    assert add_documents(more, index) == changed
+    assert add_documents(added_vectors, index) == changed
     assert verify_index(index) == changed
     assert not list(index.parent.glob(f"*.{PREVIOUS}"))
 
 
 def test_search_and_build_where_a_change_was_killed(
-    tiny_index: Path, tiny_vectors: Path, more: Path, tmp_path: Path, run: Commands
+    tiny_index: Path, tiny_vectors: Path, added_vectors: Path, tmp_path: Path, run: Commands
 ) -> None:
-    """Between the two renames there is no folder; earlier changes must not be lost."""
+    """A kill between the two renames leaves no folder; earlier changes must not be lost."""
     index = copy_artifact(tiny_index, tmp_path / "index")
-    changed = add_documents(more, index)
+    changed = add_documents(added_vectors, index)
     index.rename(index.parent / f"{index.name}.{PREVIOUS}")
     result = run("search", "--index", index, "--query", "cat")
     assert result.code == 1 and "a change of this index was interrupted; run" in result.err
@@ -70,20 +70,20 @@ build_impact_index(sys.argv[1], sys.argv[2], overwrite=True)
 
 @pytest.mark.parametrize("moment", ["folder", "manifest"])
 def test_an_overwriting_build_that_was_killed(
-    tiny_index: Path, tiny_vectors: Path, more: Path, tmp_path: Path, moment: str
+    tiny_index: Path, tiny_vectors: Path, added_vectors: Path, tmp_path: Path, moment: str
 ) -> None:
     """kill -9 before the new folder, or its manifest, has its name: the old index remains."""
     index = copy_artifact(tiny_index, tmp_path / "index")
-    command = [sys.executable, "-c", KILLED, str(more), str(index), moment]
+    command = [sys.executable, "-c", KILLED, str(added_vectors), str(index), moment]
     assert subprocess.run(command, capture_output=True, check=False).returncode == -9
     assert delete_documents(index, ["d1"]).documents == 29
     assert verify_index(index, tiny_vectors).documents == 29
-    assert build_impact_index(more, index, overwrite=True).documents == 20
+    assert build_impact_index(added_vectors, index, overwrite=True).documents == 20
     names = {path.name for path in index.parent.iterdir()}
     assert names == {"tiny", "tiny.manifest.json", "tiny.tokenizer.json"}
 
 
-def test_what_stood_beside_an_index_is_not_taken_for_it(
+def test_other_folders_next_to_an_index_are_not_mistaken_for_it(
     tiny_index: Path, tiny_vectors: Path, tmp_path: Path
 ) -> None:
     index = copy_artifact(tiny_index, tmp_path)

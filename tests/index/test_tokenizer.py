@@ -33,7 +33,7 @@ def test_an_index_made_with_another_tokenizer_is_refused(
     assert "made with another tokenizer" in result.err
 
 
-def test_without_their_tokenizer_a_search_asks_for_it(tmp_path: Path) -> None:
+def test_a_search_without_a_tokenizer_is_an_error(tmp_path: Path) -> None:
     build_foreign_index(write_foreign(tmp_path / "v", GOOD), tmp_path / "x")
     with pytest.raises(ArtifactError, match="give tokenizer=PATH"):
         ImpactSearcher(tmp_path / "x")

@@ -38,31 +38,35 @@ pytestmark = pytest.mark.java
 
 @pytest.mark.parametrize("command", ["add", "delete"])
 def test_a_change_that_lucene_cannot_write(
-    tiny_index: Path, more: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    tiny_index: Path,
+    added_vectors: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
 ) -> None:
     """Simulated by a copy without files."""
     index = copy_artifact(tiny_index, tmp_path / "index")
     monkeypatch.setattr(update, "_link_or_copy", lambda *_: None)
     with pytest.raises(ArtifactError, match=r"Lucene cannot write this index .*; check that"):
-        add_documents(more, index) if command == "add" else delete_documents(index, ["d1"])
+        add_documents(added_vectors, index) if command == "add" else delete_documents(index, ["d1"])
     assert verify_index(index).documents == 30
 
 
 def test_documents_are_added_to_an_index_of_anserinis(
-    tiny_vectors: Path, more: Path, tmp_path: Path
+    tiny_vectors: Path, added_vectors: Path, tmp_path: Path
 ) -> None:
     build_impact_index(tiny_vectors, tmp_path / "x", IndexOptions(builder="anserini"))
-    manifest = add_documents(more, tmp_path / "x")
+    manifest = add_documents(added_vectors, tmp_path / "x")
     assert verify_index(tmp_path / "x") == manifest and manifest.documents == 40
     with ImpactSearcher(tmp_path / "x") as searcher:
-        for vector in (*read_vectors(more), next(iter(read_vectors(tiny_vectors)))):
+        for vector in (*read_vectors(added_vectors), next(iter(read_vectors(tiny_vectors)))):
             assert searcher.doc(vector.docid)
 
 
 def test_documents_are_added_and_replaced(
     tiny_index: Path,
     tiny_vectors: Path,
-    more: Path,
+    added_vectors: Path,
     tmp_path: Path,
     run: Commands,
     monkeypatch: pytest.MonkeyPatch,
@@ -79,10 +83,10 @@ def test_documents_are_added_and_replaced(
     with monkeypatch.context() as patch:
         patch.setattr(update, "BATCH", 7)
         patch.setattr(Postings, "vectors", counted)
-        manifest = add_documents(more, index, threads=2)
+        manifest = add_documents(added_vectors, index, threads=2)
     assert batches == [7, 7, 6]  # never more in memory at once
     expected = {vector.docid: vector.impacts for vector in read_vectors(tiny_vectors)}
-    expected |= {vector.docid: vector.impacts for vector in read_vectors(more)}
+    expected |= {vector.docid: vector.impacts for vector in read_vectors(added_vectors)}
     assert manifest.documents == 40 == len(expected)
     assert manifest.postings == sum(map(len, expected.values()))
     with ImpactSearcher(index) as searcher:
@@ -91,14 +95,16 @@ def test_documents_are_added_and_replaced(
     assert verify_index(index) == manifest
     with monkeypatch.context() as patch:
         patch.setattr(update, "Postings", None)
-        assert add_documents(more, index) == manifest  # already applied, so nothing is read
+        assert (
+            add_documents(added_vectors, index) == manifest
+        )  # already applied, so nothing is read
     assert index_stats(index)["postings"] == manifest.postings
     assert sorted(path.name for path in tiny_index.iterdir()) == before
     with pytest.raises(OutputExistsError, match="were added to or deleted from"):
         build_impact_index(tiny_vectors, index)
-    assert run("index", "--input", more, "--add", "--output", index).code == 0
-    assert run("index", "--input", more, "--add").code == 2
-    assert run("index", "--verify", "--input", more, "--output", index).code == 0
+    assert run("index", "--input", added_vectors, "--add", "--output", index).code == 0
+    assert run("index", "--input", added_vectors, "--add").code == 2
+    assert run("index", "--verify", "--input", added_vectors, "--output", index).code == 0
     result = run("index", "--verify", "--input", tiny_vectors, "--output", index)
     assert result.code == 1 and "was not the last addition" in result.err
 
@@ -152,21 +158,23 @@ def test_an_empty_document_is_counted_once(
         assert manifest.documents == 31 - empty
 
 
-def test_vectors_of_another_tool_cannot_be_added_to(more: Path, tmp_path: Path) -> None:
+def test_an_index_of_foreign_vectors_accepts_no_new_documents(
+    added_vectors: Path, tmp_path: Path
+) -> None:
     build_foreign_index(write_foreign(tmp_path / "v", GOOD), tmp_path / "x")
     with pytest.raises(
         ArtifactError, match=r"vectors of another tool.*; build it again from all vectors"
     ):
-        add_documents(more, tmp_path / "x")
+        add_documents(added_vectors, tmp_path / "x")
 
 
 def test_a_change_where_files_cannot_be_linked(
-    tiny_index: Path, more: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_index: Path, added_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_link(*_: object) -> None:
         raise OSError(errno.EXDEV, "Invalid cross-device link")
 
     monkeypatch.setattr(os, "link", no_link)
     index = copy_artifact(tiny_index, tmp_path / "index")
-    changed = add_documents(more, index)
+    changed = add_documents(added_vectors, index)
     assert verify_index(index) == changed

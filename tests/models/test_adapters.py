@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from spade_pyserini import SpadeConfig, SpadeModel
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.models.adapters import merge_adapters
-from tests.conftest import with_lively_adapters
+from tests.conftest import with_random_adapters
 from tests.models.helpers import weigh
 
 
@@ -21,7 +21,7 @@ from tests.models.helpers import weigh
 def adapted(tiny_backbone: Path) -> SpadeModel:
     """A model whose adapters have an effect, a different one in each encoder."""
     config = SpadeConfig(k=3, max_length=32, scale=40.0, adapter_rank=4)
-    return with_lively_adapters(SpadeModel.from_backbone(tiny_backbone, config))
+    return with_random_adapters(SpadeModel.from_backbone(tiny_backbone, config))
 
 
 def test_new_adapters_change_nothing(tiny_backbone: Path) -> None:

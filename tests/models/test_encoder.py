@@ -12,7 +12,7 @@ from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.extensions import with_corpus_idf
 from spade_pyserini.models.term_counts import TermCounts, count_terms
-from tests.conftest import lively
+from tests.conftest import with_positive_weights
 from tests.models.helpers import TEXTS
 
 
@@ -25,7 +25,7 @@ def ids(encoder: SpadeEncoder, texts: list[str] = TEXTS) -> list[list[int]]:
     return encoder.wordpieces.document_ids(texts, 32)
 
 
-def test_encode_gives_whole_impacts_by_wordpiece(encoder: SpadeEncoder) -> None:
+def test_encode_gives_integer_impacts_by_wordpiece(encoder: SpadeEncoder) -> None:
     vectors = encoder.encode([*TEXTS, ""])
     assert len(vectors) == 4
     assert vectors[3] == {}
@@ -52,7 +52,9 @@ def test_the_model_encodes_as_the_encoder_does(
 
 
 def test_without_a_scale_the_largest_weight_gets_the_largest_impact(tiny_backbone: Path) -> None:
-    model = lively(SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=3, max_length=32)))
+    model = with_positive_weights(
+        SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=3, max_length=32))
+    )
     assert max(impact for vector in model.encode(TEXTS) for impact in vector.values()) == 255
 
 

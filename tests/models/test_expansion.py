@@ -8,7 +8,7 @@ import torch
 from spade_pyserini import SpadeConfig, SpadeModel
 from spade_pyserini.models import SpadeEncoder, logits
 from spade_pyserini.models.expansion import Output
-from tests.conftest import lively
+from tests.conftest import with_positive_weights
 from tests.models.helpers import (
     TEXTS,
     components,
@@ -79,7 +79,9 @@ def test_at_most_k_terms_for_each_token(tiny_model: SpadeModel) -> None:
 
 
 def test_only_some_terms_are_added(tiny_backbone: Path) -> None:
-    model = lively(SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=5, max_length=32)))
+    model = with_positive_weights(
+        SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=5, max_length=32))
+    )
     weighting, everything = components(model)
     expandable = torch.arange(len(model.kept)) % 3 == 0
     model.expansion.expandable.copy_(expandable)
@@ -119,7 +121,9 @@ def test_output_weights_differ_by_a_low_rank_matrix(tiny_backbone: Path, top_k: 
 def test_fixed_computes_the_output_layer_once(
     tiny_backbone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = lively(SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=5, max_length=32)))
+    model = with_positive_weights(
+        SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=5, max_length=32))
+    )
     encoder = SpadeEncoder(model)
     expected = [weigh(model, [text]) for text in TEXTS]
     calls: list[torch.Tensor] = []

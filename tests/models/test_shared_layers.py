@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from spade_pyserini import SpadeConfig, SpadeModel
-from tests.conftest import with_lively_adapters
+from tests.conftest import with_random_adapters
 from tests.models.helpers import components
 
 
@@ -16,7 +16,7 @@ from tests.models.helpers import components
 def folder(tiny_backbone: Path, tmp_path: Path) -> Path:
     """A saved model of two layers. Only the second differs between the encoders."""
     config = SpadeConfig(k=3, max_length=32, scale=40.0, adapter_rank=4, adapter_layers=1)
-    model = with_lively_adapters(SpadeModel.from_backbone(tiny_backbone, config))
+    model = with_random_adapters(SpadeModel.from_backbone(tiny_backbone, config))
     model.save_pretrained(tmp_path / "model")
     return tmp_path / "model"
 

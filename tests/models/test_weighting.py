@@ -6,14 +6,16 @@ import pytest
 import torch
 
 from spade_pyserini import SpadeConfig, SpadeModel
-from tests.conftest import lively
+from tests.conftest import with_positive_weights
 from tests.models.helpers import TEXTS, hidden_states, inputs
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("pooling", ["max", "first"])
 def test_weighting_is_equations_4_to_6(tiny_backbone: Path, pooling: str) -> None:
-    model = lively(SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=3, pooling=pooling)))
+    model = with_positive_weights(
+        SpadeModel.from_backbone(tiny_backbone, SpadeConfig(k=3, pooling=pooling))
+    )
     input_ids, mask = inputs(model)
     vectors, _ = model(input_ids, mask)
     states = hidden_states(model.weighting.backbone, input_ids, mask)

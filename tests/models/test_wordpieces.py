@@ -67,7 +67,7 @@ def test_a_query_is_never_cut() -> None:
     assert MINILM.query_terms(" ".join(words)) == words
 
 
-def test_the_fingerprint_ignores_padding_and_sees_the_rest(tmp_path: Path) -> None:
+def test_the_fingerprint_ignores_only_padding_and_truncation(tmp_path: Path) -> None:
     definition = json.loads((minilm_folder() / "tokenizer.json").read_text())
     same, other = tmp_path / "same.json", tmp_path / "other.json"
     same.write_text(json.dumps({**definition, "padding": None, "truncation": None}))

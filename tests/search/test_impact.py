@@ -190,7 +190,7 @@ def test_eight_threads_give_the_serial_answers(tiny_index: Path) -> None:
         assert searcher.batch_search(topics, 10, 8) == searcher.batch_search(topics, 10, 1)
 
 
-def test_looking_closer(tiny_index: Path, tiny_vectors: Path) -> None:
+def test_the_impacts_of_a_document(tiny_index: Path, tiny_vectors: Path) -> None:
     vector = next(iter(read_vectors(tiny_vectors)))
     with ImpactSearcher(tiny_index) as searcher:
         assert searcher.doc(vector.docid) == vector.impacts

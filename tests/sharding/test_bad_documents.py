@@ -18,13 +18,13 @@ from tests.conftest import file_bytes
 
 @pytest.mark.slow
 def test_a_bad_document_stops_every_process(
-    many: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+    corpus_of_95: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:
-    path = many / "corpus.jsonl"
+    path = corpus_of_95 / "corpus.jsonl"
     lines = path.read_text().splitlines()
     lines[60] = "{"
     path.write_text("\n".join(lines))
-    flags = ("--corpus", many, "--model", tiny_model_folder, "--output", tmp_path / "x")
+    flags = ("--corpus", corpus_of_95, "--model", tiny_model_folder, "--output", tmp_path / "x")
     result = run("encode", *flags, "--shard-size", 10, "--processes", 2)
     assert result.code == 1
     assert f"{path}:61: not valid JSON" in result.err
@@ -33,9 +33,9 @@ def test_a_bad_document_stops_every_process(
 
 @pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_bad_documents_are_left_out_and_listed(
-    many: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands, processes: int
+    corpus_of_95: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands, processes: int
 ) -> None:
-    path = many / "corpus.jsonl"
+    path = corpus_of_95 / "corpus.jsonl"
     good = path.read_bytes()
     lines = good.splitlines()
     lines[12] = b"{"
@@ -43,8 +43,8 @@ def test_bad_documents_are_left_out_and_listed(
     lines[31] = b'{"_id": "", "text": "no name"}'
     lines[90] = b'{"_id": "latin", "text": "caf\xe9"}'
     path.write_bytes(b"\n".join(lines))
-    place = ("--corpus", many, "--model", tiny_model_folder, "--output", tmp_path / "x")
-    flags = (*place, "--shard-size", 10, "--processes", processes)
+    common = ("--corpus", corpus_of_95, "--model", tiny_model_folder, "--output", tmp_path / "x")
+    flags = (*common, "--shard-size", 10, "--processes", processes)
     result = run("encode", *flags, "--max-errors", 3)
     assert result.code == 1
     assert "bad documents" in result.err and ":91: byte" in result.err

@@ -45,7 +45,7 @@ def test_ray_and_processes_exclude_each_other(
 
 
 @pytest.fixture
-def two_cores() -> Iterator[None]:
+def ray_with_two_workers() -> Iterator[None]:
     """Ray with two workers."""
     ray: Any = pytest.importorskip("ray", reason="needs pip install 'spade_pyserini[ray]'")
     ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
@@ -63,9 +63,12 @@ def test_workers_and_driver_agree(
     path = write_corpus(tmp_path / "c", 40) / "corpus.jsonl"
     monkeypatch.chdir(tmp_path)
     corpus = open_corpus("c")
-    whole = encode_corpus(corpus, tiny_model, tmp_path / "whole", EncodeOptions(shard_size=10))
+    expected = encode_corpus(
+        corpus, tiny_model, tmp_path / "reference", EncodeOptions(shard_size=10)
+    )
     assert (
-        encode_corpus(corpus, tiny_model, "x", EncodeOptions(shard_size=10, ray="local")) == whole
+        encode_corpus(corpus, tiny_model, "x", EncodeOptions(shard_size=10, ray="local"))
+        == expected
     )
     other = Corpus("c", "c", partial(half_for_others, path, tmp_path / "seen"))
     with pytest.raises(ArtifactError, match=r"different corpora, of 20 and 40 documents"):
@@ -82,7 +85,9 @@ def test_a_killed_node_loses_no_shard(tiny_model: SpadeModel, tmp_path: Path) ->
     from ray.cluster_utils import Cluster
 
     corpus = open_corpus("c", write_corpus(tmp_path / "c", 2000))
-    whole = encode_corpus(corpus, tiny_model, tmp_path / "whole", EncodeOptions(shard_size=5))
+    expected = encode_corpus(
+        corpus, tiny_model, tmp_path / "reference", EncodeOptions(shard_size=5)
+    )
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     ray.init(address=cluster.address, log_to_driver=False)  # to the head node, which is not killed
     second = cluster.add_node(num_cpus=1)
@@ -106,5 +111,5 @@ def test_a_killed_node_loses_no_shard(tiny_model: SpadeModel, tmp_path: Path) ->
         ray.shutdown()
         cluster.shutdown()
     assert killed and killed[0] < 400  # before the end
-    assert manifest == whole == verify(tmp_path / "x")
-    assert file_bytes(tmp_path / "x") == file_bytes(tmp_path / "whole")
+    assert manifest == expected == verify(tmp_path / "x")
+    assert file_bytes(tmp_path / "x") == file_bytes(tmp_path / "reference")

@@ -46,9 +46,9 @@ def test_kill_9_then_the_same_command_completes(
         for shard in interrupted.shards
     }
     options = EncodeOptions(model_name=tiny_model_folder.name, shard_size=10)
-    for folder in ("killed", "whole"):
+    for folder in ("killed", "reference"):
         encode_corpus(open_corpus(str(corpus)), tiny_model, tmp_path / folder, options)
-    assert file_bytes(tmp_path / "killed") == file_bytes(tmp_path / "whole")
+    assert file_bytes(tmp_path / "killed") == file_bytes(tmp_path / "reference")
     for file, modified in kept.items():
         assert (tmp_path / "killed" / file).stat().st_mtime_ns == modified
     assert verify(tmp_path / "killed").documents == 400
@@ -78,10 +78,10 @@ def test_a_full_disk_loses_no_finished_shard(
 
 
 @pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_kills_at_random_moments(asking: SpadeModel, tmp_path: Path, processes: int) -> None:
+def test_kills_at_random_moments(idf_model: SpadeModel, tmp_path: Path, processes: int) -> None:
     """While Python starts, while the terms are counted, and while shards are written."""
-    corpus, model = write_corpus(tmp_path / "corpus", 1500), tmp_path / "asking"
-    asking.save_pretrained(model)
+    corpus, model = write_corpus(tmp_path / "corpus", 1500), tmp_path / "idf_model"
+    idf_model.save_pretrained(model)
     command = [sys.executable, "-m", "spade_pyserini.encode", "--corpus", str(corpus)]
     command += ["--model", str(model), "--shard-size", "10"]
     command += ["--output", str(tmp_path / "killed"), "--processes", str(processes)]
@@ -101,10 +101,10 @@ def test_kills_at_random_moments(asking: SpadeModel, tmp_path: Path, processes: 
         unfinished += manifest.exists() and not VectorManifest.load(tmp_path / "killed").complete
     assert unfinished
     options = EncodeOptions(model_name=model.name, shard_size=10)
-    for folder in ("killed", "whole"):
-        encode_corpus(open_corpus(str(corpus)), asking, tmp_path / folder, options)
-    assert file_bytes(tmp_path / "killed") == file_bytes(tmp_path / "whole")
-    assert verify(tmp_path / "killed") == verify(tmp_path / "whole")
+    for folder in ("killed", "reference"):
+        encode_corpus(open_corpus(str(corpus)), idf_model, tmp_path / folder, options)
+    assert file_bytes(tmp_path / "killed") == file_bytes(tmp_path / "reference")
+    assert verify(tmp_path / "killed") == verify(tmp_path / "reference")
     assert not list(tmp_path.glob("killed.docs*.tmp"))
 
 

@@ -21,9 +21,9 @@ def resident() -> int:
 def test_free_memory_between_pieces_in_use_is_returned() -> None:
     size, count, every = 64 * 1024, 4000, 50
     pieces: list[bytes | None] = [b"x" * size for _ in range(count)]
-    for place in range(count):
-        if place % every:
-            pieces[place] = None
+    for index in range(count):
+        if index % every:
+            pieces[index] = None
     held = resident()
     release_memory()
     assert held - resident() > 0.8 * size * count
@@ -31,14 +31,14 @@ def test_free_memory_between_pieces_in_use_is_returned() -> None:
 
 
 def test_a_worker_releases_memory_after_each_shard(
-    many: Path, tiny_model: SpadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus_of_95: Path, tiny_model: SpadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once per shard; the effect is tested above."""
+    """Memory is released once per shard; the test above checks the effect."""
     released: list[None] = []
     monkeypatch.setattr(
         "spade_pyserini.sharding.worker.release_memory", lambda: released.append(None)
     )
     manifest = encode_corpus(
-        open_corpus(str(many)), tiny_model, tmp_path / "x", EncodeOptions(shard_size=10)
+        open_corpus(str(corpus_of_95)), tiny_model, tmp_path / "x", EncodeOptions(shard_size=10)
     )
     assert len(released) == len(manifest.shards) == 10

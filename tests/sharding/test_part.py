@@ -1,4 +1,4 @@
-"""The shards of one of several runs."""
+"""A part: the shards that one of several runs processes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def test_missing_and_short_shards_are_noticed(tiny_vectors: Path) -> None:
     "flags", [("--shard-id", 0), ("--shard-num", 2), ("--shard-id", 2, "--shard-num", 2)]
 )
 def test_an_incomplete_or_impossible_part_is_refused(
-    many: Path, tmp_path: Path, run: Commands, flags: tuple[object, ...]
+    corpus_of_95: Path, tmp_path: Path, run: Commands, flags: tuple[object, ...]
 ) -> None:
-    result = run("encode", "--corpus", many, "--output", tmp_path / "x", *flags)
+    result = run("encode", "--corpus", corpus_of_95, "--output", tmp_path / "x", *flags)
     assert result.code == 2
     assert "shard" in result.err

@@ -37,9 +37,9 @@ from tests.conftest import file_bytes, write_corpus
 
 
 def test_two_processes_write_the_same_bytes(
-    many: Path, tiny_model: SpadeModel, tmp_path: Path
+    corpus_of_95: Path, tiny_model: SpadeModel, tmp_path: Path
 ) -> None:
-    corpus = open_corpus(str(many))
+    corpus = open_corpus(str(corpus_of_95))
     single, double = EncodeOptions(shard_size=10), EncodeOptions(shard_size=10, processes=2)
     manifest = encode_corpus(corpus, tiny_model, tmp_path / "one", single)
     assert encode_corpus(corpus, tiny_model, tmp_path / "two", double) == manifest
@@ -141,8 +141,8 @@ def test_results_in_the_queue_are_received_after_a_failure() -> None:
     assert [str(result) for result in queued_results(messages)] == ["one", "other"]
 
 
-def test_a_corpus_can_be_sent_to_other_processes(many: Path, tmp_path: Path) -> None:
-    plain = open_corpus(str(many))
+def test_a_corpus_can_be_sent_to_other_processes(corpus_of_95: Path, tmp_path: Path) -> None:
+    plain = open_corpus(str(corpus_of_95))
     for corpus in (plain, segmented(plain, Segmentation(3, 2)), open_corpus("pydoc")):
         copy = pickle.loads(pickle.dumps(corpus))  # noqa: S301
         assert next(iter(copy)) == next(iter(corpus))

@@ -49,12 +49,12 @@ def test_a_lost_shard_is_made_again_byte_for_byte(
 def test_a_shard_that_is_not_in_the_manifest_is_encoded_again(
     tiny_vectors: Path, tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
 ) -> None:
-    """It was killed after a shard was written, and before the manifest was saved."""
+    """The run was killed after a shard was written and before the manifest was saved."""
     corpus, folder = open_corpus(str(tiny_corpus)), tmp_path / "x"
-    whole = encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12))
-    replace(whole, complete=False, shards=whole.shards[:1]).save(folder)
+    expected = encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12))
+    replace(expected, complete=False, shards=expected.shards[:1]).save(folder)
     (folder / "docs0001.jsonl.gz").write_bytes(b"cut")
-    assert encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12)) == whole
+    assert encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12)) == expected
     assert file_bytes(folder) == file_bytes(tiny_vectors)
 
 
@@ -62,7 +62,7 @@ def test_a_repair_that_is_killed_keeps_all_records(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus, folder = open_corpus(str(tiny_corpus)), tmp_path / "x"
-    whole = encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=5))
+    expected = encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=5))
     (folder / "docs0001.jsonl.gz").unlink()
     (folder / "docs0003.jsonl.gz").unlink()
 
@@ -79,7 +79,7 @@ def test_a_repair_that_is_killed_keeps_all_records(
     )
     with pytest.raises(SystemExit):
         encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=5))
-    assert VectorManifest.load(folder).shards == whole.shards
+    assert VectorManifest.load(folder).shards == expected.shards
 
 
 def test_other_settings_into_the_same_folder_are_refused(
@@ -177,8 +177,10 @@ def test_a_damaged_manifest_can_be_overwritten(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
 ) -> None:
     corpus = open_corpus(str(tiny_corpus))
-    whole = encode_corpus(corpus, tiny_model, tmp_path / "x")
+    expected = encode_corpus(corpus, tiny_model, tmp_path / "x")
     (tmp_path / "x.manifest.json").write_text("{}")
     with pytest.raises(InputError):
         encode_corpus(corpus, tiny_model, tmp_path / "x")
-    assert encode_corpus(corpus, tiny_model, tmp_path / "x", EncodeOptions(overwrite=True)) == whole
+    assert (
+        encode_corpus(corpus, tiny_model, tmp_path / "x", EncodeOptions(overwrite=True)) == expected
+    )

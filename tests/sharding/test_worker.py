@@ -21,10 +21,10 @@ from tests.conftest import file_bytes
 
 
 def test_the_next_shard_is_taken_when_most_of_the_last_is_computed(
-    many: Path, tiny_model: SpadeModel, tmp_path: Path
+    corpus_of_95: Path, tiny_model: SpadeModel, tmp_path: Path
 ) -> None:
-    """Otherwise one of two workers could take both of two shards."""
-    corpus = open_corpus(str(many))
+    """If it were taken earlier, one of two workers could take both shards."""
+    corpus = open_corpus(str(corpus_of_95))
     manifest = encode_corpus(
         corpus, tiny_model, tmp_path / "x", EncodeOptions(shard_size=40, batch_tokens=64)
     )

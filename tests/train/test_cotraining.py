@@ -17,7 +17,9 @@ from spade_pyserini.train.stream import SampleStream
 def sample_loss(trainer: Trainer, encode: Encode, number: int) -> float:
     """Eq. 11 of one sample with its own negative, encoded alone."""
     sample = trainer.data.samples[number]
-    both = (encode(trainer.objective.ids([one])) for one in (sample.positive, sample.negatives[0]))
+    both = (
+        encode(trainer.objective.ids([docid])) for docid in (sample.positive, sample.negatives[0])
+    )
     return trainer.objective.sample_losses([number], *both).item()
 
 
@@ -38,7 +40,7 @@ def test_each_encoder_gets_what_the_other_finds_hard(recipe: Recipe, tmp_path: P
     assert trainer.cotraining.queues["expansion"] == hard["weighting"]
 
 
-def test_without_negatives_another_querys_positive_is_the_rival(
+def test_without_negatives_the_positive_of_another_query_is_the_negative(
     recipe: Recipe, tmp_path: Path
 ) -> None:
     (tmp_path / "run").mkdir()

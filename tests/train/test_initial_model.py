@@ -15,7 +15,7 @@ from spade_pyserini.train import Recipe, train
 from spade_pyserini.train.initial_model import start_model
 
 
-def test_a_fresh_weighting_head_can_start_with_all_terms_alive(recipe: Recipe) -> None:
+def test_a_new_weighting_head_can_start_with_positive_weights(recipe: Recipe) -> None:
     alive = {}
     for bias in (0.0, 1.0):
         model = start_model(recipe.change(weighting_bias=bias)).eval()
@@ -26,7 +26,7 @@ def test_a_fresh_weighting_head_can_start_with_all_terms_alive(recipe: Recipe) -
     assert not len(alive[0.0]) or alive[0.0].max() < 0.5
 
 
-def test_a_backbone_that_is_not_its_tokenizers(tiny_backbone: Path, tmp_path: Path) -> None:
+def test_a_tokenizer_that_does_not_match_the_backbone(tiny_backbone: Path, tmp_path: Path) -> None:
     from transformers import BertConfig, BertModel
 
     config = BertConfig.from_pretrained(tiny_backbone)
@@ -46,7 +46,7 @@ def test_a_length_that_the_backbone_cannot_read_fails_before_training(
     assert start_model(recipe.change(encode_length=48)).config.max_length == recipe.model.max_length
 
 
-def test_training_adapters_and_going_on_from_a_model(recipe: Recipe, tmp_path: Path) -> None:
+def test_training_adapters_and_continuing_from_a_model(recipe: Recipe, tmp_path: Path) -> None:
     first = recipe.change(adapter_rank=2, steps=4)
     best = train(first, tmp_path / "one")
     saved = load_file(best / "model.safetensors")

@@ -17,7 +17,7 @@ from spade_pyserini.train.queries import query_vectors
 from spade_pyserini.train.run import Run
 
 
-def test_what_is_relevant_too_is_no_negative(recipe: Recipe, tmp_path: Path) -> None:
+def test_relevant_documents_are_not_mined_as_negatives(recipe: Recipe, tmp_path: Path) -> None:
     trainer = Trainer(Run("train", recipe, tmp_path / "run"))
     objective, samples = trainer.objective, [0, 5, 3]
     docids = objective.documents(samples)
@@ -31,7 +31,7 @@ def test_what_is_relevant_too_is_no_negative(recipe: Recipe, tmp_path: Path) -> 
     assert objective.loss(samples, vectors, expansion=False)["ranking"] == before
 
 
-def test_removed_terms_of_a_query_are_not_asked_for(recipe: Recipe) -> None:
+def test_the_pointwise_loss_ignores_removed_query_terms(recipe: Recipe) -> None:
     """The point-wise loss ignores query terms that were removed from the vocabulary."""
     data, model = load_training_data(recipe), start_model(recipe)
     objective = Objective(recipe, data, model, Extensions([]))

@@ -157,30 +157,30 @@ def test_settings_that_tables_replace_are_refused(tmp_path: Path) -> None:
 def test_dev_sets_that_lack_something(recipe: Recipe, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the recipe names no dev_qrels"):
         train(recipe.change(dev_qrels=None), tmp_path / "run")
-    one = DevCollection(queries=recipe.data.queries, qrels=str(recipe.data.qrels))
-    assert recipe.change(dev=(one,)).dev_collections == (replace(one, corpus=recipe.data.corpus),)
+    dev = DevCollection(queries=recipe.data.queries, qrels=str(recipe.data.qrels))
+    assert recipe.change(dev=(dev,)).dev_collections == (replace(dev, corpus=recipe.data.corpus),)
     with pytest.raises(
         UsageError, match=r"a table \[\[validation.collections\]\] needs queries and qrels"
     ):
-        train(recipe.change(dev=(replace(one, qrels=""),)), tmp_path / "run")
+        train(recipe.change(dev=(replace(dev, qrels=""),)), tmp_path / "run")
     assert not (tmp_path / "run" / "recipe.json").exists()
 
 
-def test_a_recipe_on_another_one(tmp_path: Path) -> None:
+def test_a_recipe_based_on_another_recipe(tmp_path: Path) -> None:
     base, ablation = load_recipe("spade-mini"), load_recipe("ablation")
     assert (ablation.data, ablation.model.k) == (base.data, base.model.k)
     assert ablation.optimization.steps < base.optimization.steps
     assert ablation.validation.collections != base.validation.collections
-    one, other = tmp_path / "one.toml", tmp_path / "other.toml"
-    one.write_text(f"base = '{other}'\nk = 3")
-    other.write_text("base = 'smoke'\nk = 2\ntau = 50")
-    changed = load_recipe(one)
+    derived, basis = tmp_path / "derived.toml", tmp_path / "basis.toml"
+    derived.write_text(f"base = '{basis}'\nk = 3")
+    basis.write_text("base = 'smoke'\nk = 2\ntau = 50")
+    changed = load_recipe(derived)
     assert (changed.model.k, changed.cotraining.tau) == (3, 50.0)
     assert changed.model.backbone == "minilm"
-    for wrong, message in ((f"'{one}'", "is based on this"), ("7", "not the name of a recipe")):
-        other.write_text(f"base = {wrong}")
+    for wrong, message in ((f"'{derived}'", "is based on this"), ("7", "not the name of a recipe")):
+        basis.write_text(f"base = {wrong}")
         with pytest.raises(UsageError, match=message):
-            load_recipe(one)
+            load_recipe(derived)
 
 
 def test_a_recipe_without_data(run: Commands, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from spade_pyserini.train import (
 from spade_pyserini.train.log import read_log
 
 
-def test_a_run_that_was_begun_before_a_setting_came(recipe: Recipe, tmp_path: Path) -> None:
+def test_a_run_that_was_begun_before_a_setting_existed(recipe: Recipe, tmp_path: Path) -> None:
     train(recipe, tmp_path / "run")
     path = tmp_path / "run" / "recipe.json"
     old = json.loads(path.read_text())
@@ -96,7 +96,7 @@ def test_one_run_at_a_time(recipe: Recipe, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_of_a_finished_run_nothing_is_read_again(recipe: Recipe, tmp_path: Path) -> None:
+def test_resuming_a_finished_run_reads_no_data(recipe: Recipe, tmp_path: Path) -> None:
     queries = Path(shutil.copy(recipe.data.queries or "", tmp_path))
     short = recipe.change(queries=str(queries), steps=3)
     best = train(short, tmp_path / "run")
@@ -109,7 +109,7 @@ def test_of_a_finished_run_nothing_is_read_again(recipe: Recipe, tmp_path: Path)
         train(short, tmp_path / "run", resume=True)
 
 
-def test_a_recipe_that_names_nothing_leaves_the_folder_to_a_better_one(
+def test_a_recipe_without_a_corpus_does_not_claim_the_folder(
     recipe: Recipe, tmp_path: Path
 ) -> None:
     short = recipe.change(steps=1, warmup_steps=0)

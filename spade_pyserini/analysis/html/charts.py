@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
-HEIGHT = 240  # of the chart of signed bars, in pixels
+HEIGHT = 240  # height of the chart of signed bars, in pixels
 ROW = 40  # height of a horizontal bar with its label, in pixels
 
 
 class SignedBar(NamedTuple):
-    """A bar above or below 0, and the text that pointing at it shows."""
+    """A bar above or below 0, and its tooltip."""
 
     value: float
     tooltip: str

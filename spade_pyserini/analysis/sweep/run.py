@@ -40,9 +40,9 @@ def sweep(
 ) -> Results:
     """Measure all settings that ``output/sweep.csv`` does not have yet, and draw the figures.
 
-    ``components`` is a folder of vectors that were encoded with their components. A k that is not
-    theirs needs ``origin`` to encode again. The run of each setting is saved next to the table, for
-    `breakdown`, `compare` and significance tests.
+    ``components`` is a folder of vectors that were encoded with their components. For other values
+    of k, the documents are encoded again, which needs ``origin``. The run of each setting is saved
+    next to the table, for `breakdown`, `compare` and significance tests.
     """
     source, output, options = Path(components), Path(output), options or SweepOptions()
     manifest = verify(source)

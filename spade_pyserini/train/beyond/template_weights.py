@@ -3,9 +3,9 @@
     spade train --stage templates --recipe spade-mini-final --data-dir DIR \
         --set init=my-model/best --output my-model-templates
 
-"I am looking for papers about X" should find what "X" finds. Only the weights of the words in
-`query_templates.TEMPLATES` and of their inflected forms are learned. The encoders do not change,
-so every document is encoded once. A share of the queries (``template_share``) is put into a
+"I am looking for papers about X" should return the same documents as "X". Only the weights of the
+words in `query_templates.TEMPLATES` and of their inflected forms are learned. The encoders do not
+change, so every document is encoded once. A share of the queries (``template_share``) is put into a
 template; their scores are trained to be those without the template. The scores of the other
 queries are trained to stay the same, because a word of a template can be the topic of a query.
 """
@@ -111,7 +111,9 @@ class TemplateFactors(nn.Module):
         super().__init__()
         templates = " ".join(text.format("") for text in TEMPLATES)
         terms = torch.tensor(model.wordpieces.query_ids(templates), dtype=torch.long)
-        words = torch.arange(1, len(model.kept) + 1).neg()  # terms without other forms
+        # Inflected forms of a word have the same positive number; each other term has a negative
+        # number of its own.
+        words = torch.arange(1, len(model.kept) + 1).neg()
         if model.forms is not None:
             words = torch.where(model.forms.cpu() > 0, model.forms.cpu(), words)
         self.terms = torch.isin(words, words[terms]).nonzero().squeeze(1)

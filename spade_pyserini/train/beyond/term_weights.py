@@ -25,7 +25,7 @@ from spade_pyserini.train.settings import TermWeightSettings
 
 
 class TermWeights(Extension):
-    """Scores with weights of terms, which are learned with ``idf = "learned"``.
+    """Computes scores with term weights. ``idf = "learned"`` trains these weights.
 
     ``corpus_weights`` [collections, |V|]: the idf weights of each collection.
     """
@@ -93,7 +93,7 @@ def initialize_term_weights(
     weights = model.query_weights
     if settings.idf != "none" and (weights == 1).all():
         idf = counted_idf(model.wordpieces, merge_counts(counts), data.queries.values())
-        # The other part of the power comes from the corpus that is encoded.
+        # Encoding multiplies by the rest: the idf in the encoded corpus, to this power.
         weights.data = idf.to(weights) ** (1 - power)
     if power != model.config.corpus_idf:
         model = with_corpus_idf(

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def samples_from_run(collection: TrainingCollection, recipe: Recipe) -> list[Sample]:
-    """One sample for each query whose first hit has ``least_score`` and that has enough hits."""
+    """Return a sample for each query with enough hits and a first score >= ``least_score``."""
     if collection.negatives is None:
         raise UsageError("the recipe needs qrels, triples or negatives; add qrels=NAME")
     if not (recipe.distillation.dense_teacher or collection.teacher):

@@ -13,7 +13,7 @@ from spade_pyserini.train.beyond.inflections import word_forms
 
 
 @pytest.mark.java
-def test_forms_are_whole_words_of_one_stem() -> None:
+def test_forms_are_complete_words_with_the_same_stem() -> None:
     words = WordPieces.load(PRETRAINED / "spade-mini")
     forms = word_forms(words, words.vocabulary_size + 2)
     number = dict(zip(words.terms, forms.tolist(), strict=False))

@@ -14,7 +14,7 @@ from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.train.beyond.teachers import BM25Teacher, DenseTeacher
 
 
-def test_the_dense_teacher_knows_what_belongs_together() -> None:
+def test_the_dense_teacher_gives_relevant_documents_higher_scores() -> None:
     teacher = DenseTeacher("minilm", torch.device("cpu"), 128)
     queries = ["how do I delete a folder", "the capital of France"]
     documents = ["Paris is a city on the Seine.", "rmtree removes a directory tree."]

@@ -22,7 +22,7 @@ from spade_pyserini.train.queries import query_vectors
 from spade_pyserini.train.run import Run
 
 
-def test_a_corpus_says_how_rare_a_term_is(recipe: Recipe, tmp_path: Path) -> None:
+def test_corpus_idf_uses_the_corpus_that_is_encoded(recipe: Recipe, tmp_path: Path) -> None:
     rare = recipe.change(idf="learned", corpus_idf=0.5)
     trainer = Trainer(Run("train", rare, tmp_path / "run"))
     model = trainer.model
@@ -32,7 +32,7 @@ def test_a_corpus_says_how_rare_a_term_is(recipe: Recipe, tmp_path: Path) -> Non
     idf = counted_idf(model.wordpieces, counts, trainer.data.queries.values())
     assert torch.allclose(model.query_weights, idf**0.5)
 
-    best = train(rare, tmp_path / "whole")
+    best = train(rare, tmp_path / "reference")
     loaded = SpadeEncoder.from_pretrained(best)
     text = trainer.data.documents["d0"]
     before = loaded.encode(text)
@@ -44,7 +44,7 @@ def test_a_corpus_says_how_rare_a_term_is(recipe: Recipe, tmp_path: Path) -> Non
     assert all(after[term] > before[term] for term in before.keys() - own)  # none has it
 
 
-def test_training_goes_on_from_a_model_with_settings_of_its_own(
+def test_training_keeps_or_changes_the_settings_of_the_initial_model(
     recipe: Recipe, tmp_path: Path
 ) -> None:
     first = train(recipe.change(corpus_idf=0.5, saturate=True), tmp_path / "first")
@@ -74,7 +74,7 @@ def test_counted_idf_is_bm25s(tiny_model: SpadeModel) -> None:
 
 
 @pytest.mark.parametrize("idf", ["counted", "learned"])
-def test_weights_of_query_terms_travel_with_the_model(
+def test_weights_of_query_terms_are_saved_with_the_model(
     recipe: Recipe, tmp_path: Path, idf: str
 ) -> None:
     best = train(recipe.change(idf=idf, idf_rate=0.05), tmp_path / "run")
