@@ -17,8 +17,7 @@ import gzip
 import hashlib
 import io
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any
@@ -28,7 +27,7 @@ from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.json_files import read_json_object
 from spade_pyserini.formats.lines import read_lines
-from spade_pyserini.formats.paths import is_local, location, remove, sibling
+from spade_pyserini.formats.paths import location, remove, sibling
 from spade_pyserini.formats.vector_manifest import (
     MANIFEST,
     Shard,
@@ -52,7 +51,6 @@ __all__ = [
     "manifest_path",
     "read_shard",
     "read_vectors",
-    "remove_unfinished",
     "shard_name",
     "shard_number",
     "tokenizer_path",
@@ -83,16 +81,6 @@ def write_shard(folder: Path, number: int, vectors: Iterable[ImpactVector]) -> s
             f"{path}: the bytes read differ from those written; is the disk damaged?"
         )
     return hashed.digest.hexdigest()
-
-
-def remove_unfinished(folder: Path, is_ours: Callable[[int], bool]) -> None:
-    """Remove the temporary files of a killed run, for shard numbers that ``is_ours`` accepts."""
-    prefix = sibling(folder, "docs")
-    pattern = re.compile(rf"{re.escape(prefix.name)}(\d+)\.jsonl\.gz(\.\w+)?\.tmp")
-    for path in prefix.parent.iterdir() if is_local(prefix) else ():
-        match = pattern.fullmatch(path.name)
-        if match and is_ours(int(match[1])):
-            remove(path)
 
 
 class _HashingStream(io.RawIOBase):

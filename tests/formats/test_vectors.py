@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from spade_pyserini.errors import ArtifactError, InputError
-from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.vector_manifest import VectorManifest, manifest_path
 from spade_pyserini.formats.vectors import (
     read_shard,
     read_vectors,
-    remove_unfinished,
     verify,
     write_shard,
 )
@@ -43,7 +40,7 @@ def test_the_exact_bytes_of_a_shard(tmp_path: Path) -> None:
 
 
 def test_two_workers_may_write_the_same_shard(tmp_path: Path) -> None:
-    """A worker that seems dead may still write; temporary files of killed workers are removed."""
+    """A worker that seems dead may still write."""
     (tmp_path / "x").mkdir()
 
     def slow() -> Iterator[ImpactVector]:
@@ -54,11 +51,6 @@ def test_two_workers_may_write_the_same_shard(tmp_path: Path) -> None:
     digest = write_shard(tmp_path / "x", 7, slow())
     assert sha256(tmp_path / "x" / "docs0007.jsonl.gz") == digest
     assert list(tmp_path.iterdir()) == [tmp_path / "x"]
-    names = ["x.docs0007.jsonl.gz.0a1b.tmp", "x.docs0008.jsonl.gz.tmp", "x.docs0008.jsonl.gz"]
-    for name in names:
-        (tmp_path / name).write_text("half")
-    remove_unfinished(tmp_path / "x", lambda number: number == 8)
-    assert sorted(path.name for path in tmp_path.glob("x.*")) == [names[0], names[2]]
 
 
 def test_what_was_written_is_verified(vectors: Path) -> None:
