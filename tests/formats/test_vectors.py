@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from spade_pyserini.errors import ArtifactError, InputError
+from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.vector_manifest import VectorManifest, manifest_path
 from spade_pyserini.formats.vectors import (
     read_shard,
