@@ -1,12 +1,12 @@
 r"""Effectiveness against latency: BM25, spade-mini and a dense model on the same topics.
 
-    spade index --bm25 --corpus DATA/msmarco-dl19-20-pool
-    spade encode --corpus DATA/msmarco-dl19-20-pool
-    spade index --input encode/msmarco-dl19-20-pool.spade-mini
-    spade dense --corpus DATA/msmarco-dl19-20-pool --topics DATA/msmarco-dl19-20-pool/dl19
-    python benchmarks/tradeoff.py --data DATA/msmarco-dl19-20-pool/dl19 \
-        --bm25 index/msmarco-dl19-20-pool.bm25 --impact index/msmarco-dl19-20-pool.spade-mini \
-        --dense index/msmarco-dl19-20-pool.minilm.dense --output docs/figures/tradeoff.svg
+    make demo
+    spade dense --corpus pydoc --topics pydoc/test
+    python benchmarks/tradeoff.py --json docs/figures/tradeoff.json \
+        --output docs/figures/tradeoff.svg
+
+For another collection, set ``--data``, ``--bm25``, ``--impact``, ``--dense`` and ``--note``. If the
+JSON file exists, its figures are drawn and nothing is measured.
 
 Each system runs in a process of its own with one thread. It answers all topics twice as a warm-up,
 then each topic ``--repeat`` times, one query at a time. The measured call takes a text and returns
@@ -61,13 +61,18 @@ KINDS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--data", required=True, metavar="SPLIT", help="topics and judgements")
-    add("--bm25", required=True, metavar="DIR", help="a BM25 index")
-    add("--impact", required=True, metavar="DIR", help="an impact index")
-    add("--dense", required=True, metavar="DIR", help="embeddings of `spade dense`")
+    add("--data", default="pydoc/test", metavar="SPLIT", help="topics and judgements")
+    add("--bm25", default="index/pydoc.bm25", metavar="DIR", help="a BM25 index")
+    add("--impact", default="index/pydoc.spade-mini", metavar="DIR", help="an impact index")
+    add(
+        "--dense",
+        default="index/pydoc.minilm.dense",
+        metavar="DIR",
+        help="embeddings of `spade dense`",
+    )
     add("--hits", type=int, nargs="+", default=[10, 1000])
     add("--repeat", type=int, default=5)
-    add("--note", default="MS MARCO pool, 30,005 passages", help="the collection, for the figure")
+    add("--note", default="pydoc, 4,878 documents", help="the collection, for the figure")
     add("--json", metavar="FILE", help="read the figures from this file, or write them to it")
     add("--output", metavar="SVG", help="draw the figure")
     add("--system", choices=sorted(SYSTEMS), help=argparse.SUPPRESS)
@@ -218,7 +223,7 @@ def draw(rows: list[dict[str, Any]], note: str, path: Path) -> None:
         label(paper, name, latency, mrr, kind, offset)
     topics = rows[0]["topics"]
     panel(
-        here, f"Measured here: {note}\nTREC DL 2019 ({topics} topics), CPU, one thread", "nDCG@10"
+        here, f"Measured here: {note}\n{topics} topics, Lucene and FAISS, one CPU thread", "nDCG@10"
     )
     panel(paper, "Reported in the paper: 8.8 million passages\nMS MARCO dev, PISA", "MRR@10")
     low, high = min(row["mean"] for row in rows), max(row["mean"] for row in rows)

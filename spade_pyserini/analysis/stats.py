@@ -51,7 +51,7 @@ def show(stats: dict[str, Any]) -> str:
         f"documents           {stats['documents']:,}",
         f"terms               {stats['terms']:,}",
         f"postings            {stats['postings']:,}",
-        f"size                {stats['bytes'] / 1e6:,.1f} MB, "
+        f"size                {stats['bytes'] / 1e6:,.2f} MB, "
         f"{stats['bytes_per_posting']} bytes per posting",
         f"terms per document  {stats['terms_per_document']}  ({percentiles})",
         "",

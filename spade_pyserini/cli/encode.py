@@ -29,7 +29,11 @@ def parser() -> argparse.ArgumentParser:
     add("--model", metavar="NAME|PATH", help="model name or folder (default: spade-mini)")
     add("--output", metavar="DIR", help="folder for the vectors (default: encode/CORPUS.MODEL)")
     add("--overwrite", action="store_true", help="replace an existing output")
-    add("--components", action="store_true", help="also save both encoders' vectors, for sweep")
+    add(
+        "--components",
+        action="store_true",
+        help="also save both encoders' vectors, for `spade sweep`",
+    )
     add(
         "--counts",
         metavar="FILE",

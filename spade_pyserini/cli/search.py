@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 from pathlib import Path
+from textwrap import shorten
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
@@ -19,14 +20,18 @@ logger = logging.getLogger(__name__)
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade search``."""
-    description = "Search an index. A query is its WordPieces, each once, without a model."
+    description = "Search an index. A query is cut into WordPieces; a repeated one counts once."
     parser = arguments.new_parser("search", description, EXAMPLE)
     add = parser.add_argument
     add("--index", required=True, metavar="DIR", help="an index of `spade index`")
     add("--topics", metavar="NAME|FILE", help=arguments.TOPICS_HELP)
     arguments.add_data_dir(parser)
     add("--query", metavar="TEXT", help="search this text and print the hits, without --topics")
-    add("--corpus", metavar="NAME|PATH", help="with --query: print titles from this corpus")
+    add(
+        "--corpus",
+        metavar="NAME|PATH",
+        help="with --query: print titles, or first words, from this corpus",
+    )
     add("--output", metavar="FILE", help="the run (default: runs/run.INDEX.TOPICS.txt)")
     add(
         "--hits",
@@ -149,9 +154,13 @@ def _search_query(options: argparse.Namespace) -> None:
 
 
 def _titles(options: argparse.Namespace, hits: list[Hit]) -> dict[str, str]:
-    """Titles of the hits by docid, read from ``--corpus``."""
+    """Titles of the hits by docid, or the first words of their texts, from ``--corpus``."""
     from spade_pyserini.corpora import open_corpus
 
     docids = {hit.docid for hit in hits}
     corpus = open_corpus(options.corpus, data_dir=options.data_dir)
-    return {document.docid: document.title for document in corpus if document.docid in docids}
+    return {
+        document.docid: document.title or shorten(document.text, 70, placeholder=" ...")
+        for document in corpus
+        if document.docid in docids
+    }

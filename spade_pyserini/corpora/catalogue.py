@@ -86,6 +86,6 @@ def find_split(name: str) -> tuple[Collection, str] | None:
 
 def suggest_names(name: str, known: Iterable[str]) -> str:
     """Return the end of an error message: similar names, and the command that lists them all."""
-    close = difflib.get_close_matches(name, list(known), 3, 0.5)
+    close = difflib.get_close_matches(name, list(known), 3, 0.6)
     command = "`spade corpora` lists all names"
     return f"did you mean {' or '.join(close)}? {command}" if close else command

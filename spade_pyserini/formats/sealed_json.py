@@ -22,10 +22,17 @@ def read_sealed(path: Path, form: str) -> dict[str, Any]:
     if values.get("format") != form:
         message = f"the format is {values.get('format')!r}, expected {form!r}"
         cure = "another version wrote it; create it again with overwrite=True"
+        if _kind(values.get("format")) not in ("", _kind(form)):
+            cure = f"it belongs to another kind of output; give the {_kind(form)}"
         raise InputError(f"{message}: {cure}", path)
     if values.pop("seal", None) != _seal(values):
         raise ArtifactError(f"{path}: edited or damaged; create it again with overwrite=True")
     return values
+
+
+def _kind(form: object) -> str:
+    """What a format describes: ``index`` for ``spade_pyserini.index/2``."""
+    return form.split("/")[0].rpartition(".")[2] if isinstance(form, str) else ""
 
 
 def _seal(values: dict[str, Any]) -> str:

@@ -57,7 +57,7 @@ def build_in_staging(
         swap_in(staging, output, manifest)
     remove(log_path(output))
     size = folder_bytes(output) / 1e6
-    logger.info("%s: %d documents, %.1f MB", output, manifest.documents, size)
+    logger.info("%s: %d documents, %.2f MB", output, manifest.documents, size)
     if manifest.empty_documents:
         logger.warning("%d documents are empty and cannot be found", manifest.empty_documents)
     return manifest

@@ -21,7 +21,7 @@ COMMANDS = [
 PROGRAMS, OUTPUTS = fenced(TEXT, "python"), fenced(TEXT, "text")
 ORDER = [
     "Install",
-    "Ten lines of Python",
+    "A first search in Python",
     "Results",
     "When to use it, and when not",
     "The four steps by hand",
