@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from spade_pyserini.baselines.expand import expand_corpus
 from spade_pyserini.baselines.query_generator import Sampling
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
@@ -51,6 +50,7 @@ def run(options: argparse.Namespace) -> None:
     if not options.output.endswith(".jsonl"):
         raise UsageError("--output must end with .jsonl, the format that encode --expansions reads")
 
+    from spade_pyserini.baselines.expand import expand_corpus
     from spade_pyserini.corpora import open_corpus
 
     sampling = Sampling(**{name: getattr(options, name) for name in asdict(Sampling())})

@@ -64,7 +64,7 @@ def test_a_module_prints_the_same_as_the_command(run: Commands) -> None:
     result = run("evaluate", "--qrels", "nowhere", "--run", "x")
     assert done.returncode == result.code == 1
     assert done.stderr == result.err
-    assert "no qrels or file is called 'nowhere'" in result.err
+    assert "no qrels and no file are called 'nowhere'" in result.err
 
 
 @pytest.mark.parametrize("name", NAMES)
