@@ -82,7 +82,7 @@ def received_results(workers: list[Any], messages: Any, advance: Advance) -> Ite
 
 
 def queued_results(messages: Any) -> Iterator[Result]:
-    """The results that workers have sent and nobody has received yet."""
+    """The results that workers have sent and that were not received yet."""
     while True:
         try:
             kind, value = messages.get_nowait()

@@ -108,8 +108,8 @@ def test_the_larger_the_impact_the_deeper_the_shade(tiny_model: SpadeModel) -> N
     impacts = {"cat": 100, "dog": 50, "bird": 1, "fish": 90}
     terms = [TermWeight(term, term != "fish", 0.0, 0.0, impact) for term, impact in impacts.items()]
     text = "Cat, dog and bird and fish"
-    found = heat_map(text, terms, tiny_model.wordpieces, color=True)
-    shades = re.findall(r"48;5;(\d+)m(\w+)\033", found)
+    shown = heat_map(text, terms, tiny_model.wordpieces, color=True)
+    shades = re.findall(r"48;5;(\d+)m(\w+)\033", shown)
     expected = [(SHADES[-1], "Cat"), (SHADES[2], "dog"), (SHADES[0], "bird")]
     assert shades == [(str(shade), word) for shade, word in expected]
     page = heat_map_html("x", text, terms, tiny_model.wordpieces)
@@ -119,27 +119,27 @@ def test_the_larger_the_impact_the_deeper_the_shade(tiny_model: SpadeModel) -> N
 
 def test_a_document_cannot_command_the_terminal(tiny_model: SpadeModel) -> None:
     text = "cat \x1b[31m\x07 dog\u202e\nbird"
-    found = heat_map(
+    shown = heat_map(
         text, SpadeEncoder(tiny_model).explain(text), tiny_model.wordpieces, color=False
     )
-    assert not {"\x1b", "\x07", "\u202e"} & set(found)
-    assert found.count("\n") == 5
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+    assert shown.count("\n") == 5
 
 
 def test_the_page_is_escaped_and_self_contained(tiny_model: SpadeModel) -> None:
     text = 'cat <script>alert("x")</script> & dog'
     terms = SpadeEncoder(tiny_model).explain(text)
-    found = heat_map_html("<b>title</b>", text, terms, tiny_model.wordpieces)
-    page = ParsedPage(found)
+    source = heat_map_html("<b>title</b>", text, terms, tiny_model.wordpieces)
+    page = ParsedPage(source)
     assert "script" not in page.tags and "b" not in page.tags
     assert text in page.text
     assert "<b>title</b>" in page.text
     assert not {"src", "href"} & set(page.attributes)
-    assert "url(" not in found and "://" not in found
-    assert "prefers-color-scheme: dark" in found
+    assert "url(" not in source and "://" not in source
+    assert "prefers-color-scheme: dark" in source
     assert "width=device-width, initial-scale=1" in page.attributes["content"]
     for term in terms:
-        assert html.escape(term.term) in found
+        assert html.escape(term.term) in source
     assert "The document has no terms." in heat_map_html("empty", "", [], tiny_model.wordpieces)
 
 

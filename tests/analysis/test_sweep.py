@@ -93,11 +93,11 @@ def test_alpha_0_leaves_own_terms_only(
 ) -> None:
     components = Components(encoded, [0.0])
     components.write_vectors(tmp_path / "v", 0.0, set(), components.scale(0.0, set()))
-    found = vectors(tmp_path / "v")
+    weighted = vectors(tmp_path / "v")
     for document in open_corpus(str(tiny_corpus)):
         own = tiny_model.wordpieces.query_terms(document.contents)
-        assert set(found[document.docid]) == set(own)
-    assert any(set(full) - set(found[docid]) for docid, full in vectors(encoded).items())
+        assert set(weighted[document.docid]) == set(own)
+    assert any(set(full) - set(weighted[docid]) for docid, full in vectors(encoded).items())
 
 
 def test_gamma_removes_just_the_frequent_terms(encoded: Path, tmp_path: Path) -> None:
@@ -127,10 +127,10 @@ def test_the_command_runs_what_is_missing(
     arguments = ("--components", encoded, *judged, "--output", folder)
     result = run("sweep", *arguments, "--alpha", 0, 0.5)
     assert result.code == 0, result.err
-    found = rows(folder)
+    measured = rows(folder)
     costs = ["ms per query", "index MB", "terms per document", "documents", "removed terms"]
-    assert list(found[0]) == ["alpha", "gamma", "k", "MRR@10", "nDCG@10", *costs]
-    assert [(row["alpha"], row["gamma"], row["k"]) for row in found] == [
+    assert list(measured[0]) == ["alpha", "gamma", "k", "MRR@10", "nDCG@10", *costs]
+    assert [(row["alpha"], row["gamma"], row["k"]) for row in measured] == [
         ("0", "1", "3"),
         ("0.5", "1", "3"),
     ]
@@ -138,8 +138,8 @@ def test_the_command_runs_what_is_missing(
         ["0", "1", "3"],
         ["0.5", "1", "3"],
     ]
-    assert all(float(row["ms per query"]) > 0 and float(row["index MB"]) > 0 for row in found)
-    assert float(found[0]["terms per document"]) < float(found[1]["terms per document"])
+    assert all(float(row["ms per query"]) > 0 and float(row["index MB"]) > 0 for row in measured)
+    assert float(measured[0]["terms per document"]) < float(measured[1]["terms per document"])
     names = {"sweep.csv", "sweep.manifest.json"}
     figures = {f"{name}.{form}" for name in ("alpha", "tradeoff") for form in ("png", "svg")}
     runs = {f"run.alpha-{alpha}.gamma-1.k-3.txt" for alpha in ("0", "0.5")}
@@ -154,14 +154,14 @@ def test_the_command_runs_what_is_missing(
     measures = parse_measures(["MRR@10", "nDCG@10"])
     scores = evaluate_run(read_qrels(str(recipe.data.qrels)), rankings, measures)
     for measure, name in zip(measures, ("MRR@10", "nDCG@10"), strict=True):
-        assert float(found[1][name]) == pytest.approx(scores[measure], abs=5e-5)
+        assert float(measured[1][name]) == pytest.approx(scores[measure], abs=5e-5)
         assert scores[measure] > 0
     kept = read_run(folder / "run.alpha-0.5.gamma-1.k-3.txt")
     assert evaluate_run(read_qrels(str(recipe.data.qrels)), kept, measures) == scores
 
     # Settings in the table are not measured again.
     path = folder / "sweep.csv"
-    path.write_text(path.read_text().replace(found[0]["ms per query"], "12345.5", 1))
+    path.write_text(path.read_text().replace(measured[0]["ms per query"], "12345.5", 1))
     result = run("sweep", *arguments, "--alpha", 0, 0.5, "--gamma", 1, 0.1)
     assert result.code == 0, result.err
     again = rows(folder)
@@ -172,7 +172,7 @@ def test_the_command_runs_what_is_missing(
         ("0.5", "0.1"),
     ]
     assert again[0]["ms per query"] == "12345.5"
-    assert again[1] == found[1]
+    assert again[1] == measured[1]
     assert int(again[2]["removed terms"]) > 0
     runs |= {f"run.alpha-{alpha}.gamma-0.1.k-3.txt" for alpha in ("0", "0.5")}
     left = {path.name for path in folder.iterdir()} - figures - names - runs
@@ -194,9 +194,9 @@ def test_k_encodes_again(
     of = ("--corpus", tiny_corpus, "--model", tiny_model_folder)
     result = run("sweep", *arguments, "--k", 1, 3, *of)
     assert result.code == 0, result.err
-    found = rows(folder)
-    assert [row["k"] for row in found] == ["1", "3"]
-    assert float(found[0]["terms per document"]) < float(found[1]["terms per document"])
+    measured = rows(folder)
+    assert [row["k"] for row in measured] == ["1", "3"]
+    assert float(measured[0]["terms per document"]) < float(measured[1]["terms per document"])
     files = {path.stem for path in folder.iterdir() if not path.stem.startswith("run.")}
     assert files == {"sweep", "sweep.manifest", "k", "tradeoff"}
     model = SpadeModel.from_pretrained(tiny_model_folder).with_settings(k=1)
@@ -209,7 +209,7 @@ def test_k_encodes_again(
     components = Components(tmp_path / "k1", [0.5])
     scale = components.scale(0.5, set())
     manifest = components.write_vectors(tmp_path / "v", 0.5, set(), scale)
-    assert float(found[0]["terms per document"]) == round(manifest.terms_per_document, 2)
+    assert float(measured[0]["terms per document"]) == round(manifest.terms_per_document, 2)
 
     pooled = run("sweep", *arguments, "--k", 2, *of, "--pool", recipe.data.negatives)
     assert pooled.code == 1 and "of other documents" in pooled.err
@@ -224,7 +224,7 @@ def test_k_encodes_again(
     corpus = write_corpus(tmp_path / "tiny", 29)
     refused = run("sweep", *arguments, "--k", 2, "--corpus", corpus, "--model", tiny_model_folder)
     assert refused.code == 1 and "of other documents" in refused.err
-    assert rows(folder) == found
+    assert rows(folder) == measured
 
 
 @pytest.mark.java

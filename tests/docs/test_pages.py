@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -126,7 +127,7 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     pytest.importorskip("mkdocstrings", reason="needs the extra `docs`, which `make docs` installs")
     command = ["mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     done = subprocess.run(
-        ["python", "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "encode_corpus" in (tmp_path / "reference" / "encode" / "index.html").read_text()

@@ -115,8 +115,8 @@ def test_the_same_digits_on_thousands_of_ties(tmp_path: Path) -> None:
 
 def test_names_of_measures() -> None:
     names = ["MRR@10", "nDCG@10", "MAP", "R@100", "ndcg_cut_10", "recall.100,1000", "recip_rank"]
-    found = [measure_name(measure) for measure in parse_measures(names)]
-    assert found == ["MRR@10", "nDCG@10", "MAP", "R@100", "nDCG@10", "R@100", "R@1000", "RR"]
+    parsed = [measure_name(measure) for measure in parse_measures(names)]
+    assert parsed == ["MRR@10", "nDCG@10", "MAP", "R@100", "nDCG@10", "R@100", "R@1000", "RR"]
     for bad in (
         "NDCG10",
         "__import__('os')",
@@ -146,16 +146,16 @@ def test_a_higher_relevance_level_is_trec_evals(files: tuple[Path, Path], run: C
     expected = trec_eval(qrels, path, "-l", "2")
     flags = ["--qrels", qrels, "--run", path, "--relevance-level", "2", "--format", "json"]
     names = ["recip_rank", "ndcg_cut_10", "map", "recall_100"]
-    (found,) = json.loads(run("evaluate", *flags, "-m", *names).out)
+    (row,) = json.loads(run("evaluate", *flags, "-m", *names).out)
     for name, column in zip(names, ("RR", "nDCG@10", "MAP", "R@100"), strict=True):
-        assert f"{found[column]:.4f}" == f"{expected[name]:.4f}", name
-    assert found["MAP"] != 0.5
+        assert f"{row[column]:.4f}" == f"{expected[name]:.4f}", name
+    assert row["MAP"] != 0.5
 
 
 def test_counts_of_judgements_do_not_depend_on_the_hits() -> None:
     qrels = {"1": {"a": 1, "b": 2, "c": 0}, "2": {"a": 1}}
-    found = evaluate_run(qrels, [Ranking("1", [Hit("a", 1.0)])], [NumQ, NumRel])
-    assert list(found.values()) == [2, 3]
+    counts = evaluate_run(qrels, [Ranking("1", [Hit("a", 1.0)])], [NumQ, NumRel])
+    assert list(counts.values()) == [2, 3]
 
 
 @pytest.mark.slow
@@ -167,6 +167,6 @@ def test_bm25_gives_pyserinis_published_figures(
     folder = shared_data(name)
     build_bm25_index(open_corpus(str(folder)), tmp_path / "index", threads=2)
     with Bm25Searcher(tmp_path / "index") as searcher:
-        found = list(search_topics(searcher, read_topics(folder / "test")))
-    value = evaluate_run(read_qrels(folder / "test"), found, [ir_measures.nDCG @ 10])
+        rankings = list(search_topics(searcher, read_topics(folder / "test")))
+    value = evaluate_run(read_qrels(folder / "test"), rankings, [ir_measures.nDCG @ 10])
     assert value[ir_measures.nDCG @ 10] == pytest.approx(published, abs=0.0015)

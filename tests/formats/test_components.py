@@ -50,14 +50,15 @@ def test_weights_are_restored_exactly(
     # One document per batch, as below: other batches may round differently.
     encode_corpus(corpus, model, tmp_path / "x", EncodeOptions(batch_tokens=1, components=True))
     term_ids = {term: term_id for term_id, term in enumerate(model.wordpieces.terms)}
-    for document, found in zip(corpus, read_components(tmp_path / "x"), strict=True):
-        assert found.docid == document.docid
+    for document, vector in zip(corpus, read_components(tmp_path / "x"), strict=True):
+        assert vector.docid == document.docid
         ids = model.wordpieces.document_ids([document.contents], 32)
         expected = SpadeEncoder(model).components(ids)
-        for vector, weights in zip(expected, (found.weighting, found.expansion), strict=True):
-            dense = torch.zeros(vector.shape[1])
+        parts = (vector.weighting, vector.expansion)
+        for tensor, weights in zip(expected, parts, strict=True):
+            dense = torch.zeros(tensor.shape[1])
             dense[[term_ids[term] for term in weights]] = torch.tensor(list(weights.values()))
-            assert torch.equal(dense, vector[0])
+            assert torch.equal(dense, tensor[0])
             assert weights
         own, added = expected
         assert torch.equal(SpadeEncoder(model).weigh(ids), 0.5 * own + 0.5 * added)
@@ -84,7 +85,7 @@ def test_only_shards_without_components_are_encoded_again(
     after = times(tmp_path / "x"), times(path)
     assert files(path) == files(components_path(encoded))
     for old, new in zip(before, after, strict=True):
-        assert [one == other for one, other in zip(old, new, strict=True)] == [True, False, True]
+        assert [a == b for a, b in zip(old, new, strict=True)] == [True, False, True]
 
 
 def test_kill_9_then_the_same_command_completes(
