@@ -14,7 +14,6 @@ import spade_pyserini
 from spade_pyserini.cli import main, registry
 from spade_pyserini.errors import SpadeError, UsageError
 from tests.commands import Commands, child
-from tests.conftest import ROOT
 
 NAMES = [*registry.SUMMARIES]
 
@@ -25,14 +24,6 @@ def test_the_console_script_prints_the_version() -> None:
     done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"spade {version('spade_pyserini')}\n"
     assert spade_pyserini.__version__ == version("spade_pyserini")
-
-
-def test_the_version_is_written_in_setup_cfg_only() -> None:
-    setup = (ROOT / "setup.cfg").read_text()
-    number = setup.split("version = ")[1].split()[0]
-    assert number == spade_pyserini.__version__
-    for path in [*(ROOT / "spade_pyserini").rglob("*.py"), ROOT / "pyproject.toml"]:
-        assert f'"{number}"' not in path.read_text(), path
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])

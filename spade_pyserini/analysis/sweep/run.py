@@ -52,7 +52,7 @@ def sweep(
     if any(k != manifest.settings.k for k in ks):
         check_origin(manifest, origin)
     names = list(dict.fromkeys(map(measure_name, options.measures)))
-    work = output / "sweep.unfinished"
+    work, scratch = output / "sweep.unfinished", output / "sweep.unfinished" / "setting"
     with lock(output):
         digests = _digests(manifest, topics, qrels, options.level)
         results = Results(output, digests, names, options.overwrite)
@@ -70,9 +70,7 @@ def sweep(
                 encode_components(folder, k, manifest, origin)
             vectors = Components(folder, [setting.alpha for setting in missing])
             for setting in missing:
-                rankings, costs = measure_setting(
-                    vectors, setting, topics, work / "setting", warm_up
-                )
+                rankings, costs = measure_setting(vectors, setting, topics, scratch, warm_up)
                 warm_up = 1
                 write_run(rankings, run_path(output, setting), overwrite=True)
                 row = {**setting._asdict(), **_scores(qrels, rankings, options), **costs}

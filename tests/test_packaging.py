@@ -1,0 +1,57 @@
+"""Packaging: pinned requirements, one version, no paths of a machine, the targets of make."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import spade_pyserini
+from tests.conftest import ROOT
+
+SETUP = configparser.ConfigParser()
+SETUP.read(ROOT / "setup.cfg")
+
+
+def requirements() -> set[str]:
+    """Names of all requirements, those of extras included."""
+    lists = [SETUP["options"]["install_requires"], *SETUP["options.extras_require"].values()]
+    lines = [line for text in lists for line in text.splitlines()]
+    names = [re.split(r"[<>=\[\s]", line.strip())[0] for line in lines if line.strip()]
+    return {name.lower().replace("_", "-") for name in names if not name.startswith("#")}
+
+
+def test_every_requirement_is_pinned() -> None:
+    pins = (ROOT / "constraints.txt").read_text().splitlines()
+    pinned = {line.split("==")[0].lower().replace("_", "-") for line in pins if "==" in line}
+    assert {"torch", "shtab", "import-linter", "ray"} <= requirements() <= pinned
+    assert not tomllib.loads((ROOT / "pyproject.toml").read_text()).get("project")
+
+
+def test_the_version_is_written_in_setup_cfg_only() -> None:
+    number = SETUP["metadata"]["version"]
+    assert number == spade_pyserini.__version__
+    for path in [*(ROOT / "spade_pyserini").rglob("*.py"), ROOT / "pyproject.toml"]:
+        assert f'"{number}"' not in path.read_text(), path
+
+
+def test_no_path_of_a_machine_in_the_package() -> None:
+    for path in [*Path(ROOT, "spade_pyserini").rglob("*.py"), ROOT / "README.md"]:
+        assert not re.search(r"/(root|home|work|tmp)/", path.read_text()), path
+
+
+@pytest.mark.parametrize("file", [".ci/run", ".github/workflows/checks.yml"])
+def test_both_pipelines_run_the_same_targets(file: str) -> None:
+    targets = re.findall(r"^\s*(?:- run: )?make (\S+)$", (ROOT / file).read_text(), re.MULTILINE)
+    assert targets == ["check", "test"]
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "test-all", "check", "format", "jar", "docs"])
+def test_make_knows_the_target_and_describes_it(target: str) -> None:
+    command = ["make", "--dry-run", target]
+    subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert f"#   make {target} " in (ROOT / "Makefile").read_text()
