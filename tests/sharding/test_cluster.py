@@ -55,7 +55,7 @@ def ray_with_two_workers() -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.usefixtures("two_cores")
+@pytest.mark.usefixtures("ray_with_two_workers")
 def test_workers_and_driver_agree(
     tiny_model: SpadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
