@@ -14,7 +14,7 @@ EXAMPLE = """spade topics --topics pydoc/test --index index/pydoc.spade-mini \\
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade topics``."""
-    description = "Write topics as WordPieces, each once, for plain Pyserini."
+    description = "Write the distinct WordPieces of each topic, for plain Pyserini."
     parser = arguments.new_parser("topics", description, EXAMPLE)
     add = parser.add_argument
     add("--topics", required=True, metavar="NAME|FILE", help=arguments.TOPICS_HELP)
