@@ -110,7 +110,7 @@ def _finish(output: Path, folder: Path, manifest: PlainManifest) -> int:
     with suppress(OSError):  # the folder is not empty: it has a file of the user
         folder.rmdir()
     remove(sibling(folder, MANIFEST))
-    remove(sibling(folder, "json"))  # the settings of a run of an older version
+    remove(sibling(folder, "json"))  # settings that an older version wrote
     return count
 
 
@@ -135,7 +135,7 @@ class QueryTask:
         return _Queries(number, documents, input_sha256, [])
 
     def compute(self, prepared: _Queries, advance: Advance) -> _Queries:
-        """Sample queries."""
+        """Sample queries for each document of the shard."""
         texts = [document.contents for document in prepared.documents]
         seed = self.generator.sampling.seed + prepared.number
         queries = self.generator.generate(texts, seed)

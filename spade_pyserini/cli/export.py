@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError("give either --index DIR or --input DIR")
     if (options.to == "milvus") != bool(options.uri):
         raise UsageError(
-            "give --uri with --to milvus, and only then: a file, or the address of a cluster"
+            "--to milvus needs --uri, a file or the address of a cluster; other engines take none"
         )
     if options.tokenizer and options.to not in ("pisa", "milvus"):
         raise UsageError("--tokenizer applies only with --to pisa and --to milvus")

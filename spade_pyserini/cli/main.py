@@ -73,6 +73,6 @@ def call(name: str, arguments: list[str]) -> None:
 
 
 def log_to_stderr(verbose: bool) -> None:
-    """Log to stderr; messages of other libraries below warnings only with ``--verbose``."""
+    """Log to stderr. Without ``verbose``, other libraries log only warnings and errors."""
     logging.basicConfig(format="%(message)s", level=logging.INFO if verbose else logging.WARNING)
     logging.getLogger("spade_pyserini").setLevel(logging.DEBUG if verbose else logging.INFO)

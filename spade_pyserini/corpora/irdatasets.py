@@ -69,7 +69,7 @@ def _field(record: Any, names: tuple[str, ...]) -> str:
 
 @contextmanager
 def _load(name: str) -> Iterator[Any]:
-    """Load a dataset, and turn errors of its use into `NotFoundError`."""
+    """Load a dataset; raise `NotFoundError` if loading or reading it fails."""
     import ir_datasets
     import requests
 

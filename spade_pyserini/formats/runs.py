@@ -17,7 +17,7 @@ from spade_pyserini.formats.outputs import refuse_existing
 from spade_pyserini.records import Hit, Ranking
 
 LARGEST = float(np.finfo(np.float32).max)  # trec_eval stores scores as 32-bit floats
-STEP = np.float32(2e-6)  # the smallest difference that six decimal places show
+STEP = np.float32(2e-6)  # scores this far apart still differ after rounding to six decimals
 
 
 def strictly_falling(scores: Iterable[float]) -> Iterator[float]:

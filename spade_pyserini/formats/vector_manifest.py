@@ -32,7 +32,7 @@ class Shard:
     empty: ids of the documents without any term.
     terms: number of terms, over all documents.
     impacts: sum of all impacts.
-    clipped: number of weights above the largest impact, cut to it.
+    clipped: number of weights that were too large and were reduced to the largest impact.
     sha256: digest of the file.
     input_sha256: digest of the documents that it encodes.
     """

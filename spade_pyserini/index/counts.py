@@ -1,4 +1,4 @@
-"""Count the documents, postings and impacts that Lucene has, and compare with a manifest."""
+"""Count documents, postings and impacts in a Lucene index; compare them with its manifest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spade_pyserini.index.postings import Postings
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import REBUILD, translate_java_errors
 
-FIELD = "contents"  # of a Lucene document: its terms
+FIELD = "contents"  # name of the Lucene field with the terms
 
 
 class LuceneCounts(NamedTuple):

@@ -49,7 +49,7 @@ def add_documents(source: str | Path, index: str | Path, *, threads: int = 1) ->
             return manifest
         _check_encoder(folder, manifest, new)
         replaced, added = _count_existing(folder, (vector.docid for vector in new.vectors()))
-        # Lucene does not have empty documents, so one that gets a new vector is among `added`.
+        # Lucene has no empty documents: an empty document that gets terms is in `added`.
         empty = sorted({*manifest.empty}.difference(added).union(new.empty))
         expected = replace(
             manifest,
@@ -135,7 +135,7 @@ def _refuse_missing(folder: Path, missing: list[str]) -> None:
 
 
 def _count_existing(folder: Path, docids: Iterable[str]) -> tuple[LuceneCounts, list[str]]:
-    """Count what the index has of these documents; also return the ids that it does not have.
+    """Count these documents and their postings in the index; also return the missing ids.
 
     Reads a batch of documents at a time, so memory does not grow with their number.
     """

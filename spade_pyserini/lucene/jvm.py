@@ -55,7 +55,7 @@ def start() -> Java:
         import jnius
     except Exception as error:
         raise JavaError(f"Java at {java.home} did not start ({error}); {CURE}") from error
-    # Lucene logs a line about its use of memory at the first index otherwise.
+    # Otherwise Lucene logs a line about its use of memory when it opens the first index.
     level = jnius.autoclass("java.util.logging.Level")
     logger = jnius.autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
     logger.setLevel(level.WARNING)

@@ -50,7 +50,8 @@ def merge_adapters(model: Model) -> Model:
     merged = copy.deepcopy(model)
     for encoder in (merged.weighting, merged.expansion):
         encoder.backbone = _merged(encoder.backbone)
-    if layers := model.config.adapter_layers:  # both encoders have the same layers before these
+    # Only the last layers have adapters; the layers before are the same in both encoders.
+    if layers := model.config.adapter_layers:
         merged.shared_layers = share_layers(
             merged.weighting.backbone, merged.expansion.backbone, layers
         )

@@ -10,10 +10,10 @@ from torch import Tensor
 
 
 def add_forms(vectors: Tensor, forms: Tensor, share: float) -> Tensor:
-    """Raise each term to at least ``share`` times the largest weight of a form of its word.
+    """Raise each weight to at least ``share`` times the largest weight of any form of the word.
 
-    vectors [batch, |V|]; forms [|V|]: the number of the word that a term is a form of, counted
-    from 1, or 0 for a term without other forms. Returns [batch, |V|].
+    vectors [batch, |V|]; forms [|V|]: the number of each term's word, from 1 up and equal for
+    all forms of a word, or 0 for a term without other forms. Returns [batch, |V|].
     """
     terms = forms.nonzero().squeeze(1)
     words = forms[terms].long().expand(len(vectors), -1)

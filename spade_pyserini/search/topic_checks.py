@@ -1,4 +1,4 @@
-"""Check topics before a search: WordPieces instead of text, and words that match nothing."""
+"""Check topics before a search, for WordPieces instead of text and words that match nothing."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class _Driver:
         self.ended: set[Any] = set()  # workers that reached the end of the corpus
         self.deaths: Counter[int] = Counter()  # by shard number
         self.workers: list[Any] = []  # that are alive, as far as is known
-        self.pending: dict[Any, tuple[Any, int]] = {}  # by reference: worker, shard number
+        self.pending: dict[Any, tuple[Any, int]] = {}  # Ray reference: (worker, shard number)
 
     def run(self) -> Iterator[Result]:
         """Process all shards; yield them as they are finished."""

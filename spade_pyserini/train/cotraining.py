@@ -55,7 +55,7 @@ class Cotraining:
         return hard
 
     def next_batch(self, encoder: str, size: int) -> list[int]:
-        """Remove the first ``size`` samples from the queue of an encoder."""
+        """Remove and return the first ``size`` samples of the queue of an encoder."""
         queue = self.queues[encoder]
         batch, self.queues[encoder] = queue[:size], queue[size:]
         return batch

@@ -71,7 +71,7 @@ def load_training_data(
     data = parts[0] if len(parts) == 1 else _merge(parts)
     if data.teacher and len({len(sample.negatives) for sample in data.samples}) > 1:
         message = "with a teacher's run, all samples need the same number of negatives"
-        raise UsageError(f"recipe: {message}; triples have one, others hard_negatives")
+        raise UsageError(f"recipe: {message}; a triple has one, other samples have hard_negatives")
     return data
 
 

@@ -32,7 +32,7 @@ from spade_pyserini.train.settings import DevCollection
 
 logger = logging.getLogger(__name__)
 DEPTH = 100  # documents that are ranked for each query
-COUNTED_LENGTH = 256  # WordPieces of a document in which term frequencies are counted
+COUNTED_LENGTH = 256  # documents are cut to this many WordPieces to count their terms
 
 
 class Scores(NamedTuple):

@@ -21,7 +21,7 @@ def encoder_optimizer(
     head_rates = [settings.head_rate, rate]
     if name == "expansion":
         head_rates.insert(0, settings.expansion_head_rate)
-    # The first rate that is given: a rate of 0 freezes the head.
+    # Use the first rate that is not None; 0 is a valid rate and freezes the head.
     head_rate = next(head_rate for head_rate in head_rates if head_rate is not None)
     return adamw([(body, rate), (head, head_rate)])
 

@@ -156,8 +156,8 @@ class OptimizationSettings:
 class LossSettings:
     """Weights of the parts of the loss.
 
-    ranking_weight: weight of the ranking loss (Eq. 11, first term of Eq. 12). The paper's is 1;
-        others make sense with a teacher.
+    ranking_weight: weight of the ranking loss (Eq. 11, first term of Eq. 12). The paper uses 1;
+        other values are useful with a teacher.
     lambda_: weight of the point-wise loss (lambda, Eq. 12).
     flops: beyond the paper, weight of the FLOPS regularizer of the expansion encoder, in
         fine-tuning.
@@ -246,8 +246,8 @@ class TermWeightSettings:
     idf: weights of query terms: ``none``, ``counted`` in the training documents, or ``learned``,
         starting from the counted ones, with the learning rate idf_rate.
     corpus_idf, saturate, forms: as in `SpadeConfig`; None means as in ``init``. Each collection
-        has its own idf. Each encoder is trained with its own weights saturated; what is encoded is
-        the logarithm of the aggregated vector. ``forms`` is for English only.
+        has its own idf. ``saturate`` applies to each encoder separately in training, and to the
+        aggregated vector in encoding. ``forms`` is for English only.
     template_share: share of the queries that are put into a template ("find papers about ..."),
         which a dense teacher does not see; also for the stage ``templates``.
     """

@@ -1,4 +1,4 @@
-"""Components for another k, which need the model: encode the corpus again."""
+"""Encode the corpus again, with its model, to get the components for another k."""
 
 from __future__ import annotations
 
