@@ -137,7 +137,7 @@ def spade_role(options: argparse.Namespace) -> dict[str, float]:
 
     from spade_pyserini.encode.options import BATCH_TOKENS
     from spade_pyserini.encode.task import VectorTask
-    from spade_pyserini.formats.vectors import VectorSettings
+    from spade_pyserini.formats.vector_manifest import VectorSettings
     from spade_pyserini.models import SpadeEncoder
     from spade_pyserini.records import Document
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import subprocess
@@ -36,11 +37,15 @@ class Commands:
         self.monkeypatch.setattr(sys, "argv", ["spade", *words])
         self.capfd.readouterr()
         self.caplog.clear()
+        index_logger = logging.getLogger("spade_pyserini.index")  # `spade sweep` sets its level
+        level = index_logger.level
         try:
             code = main()
         except SystemExit as stop:  # argparse ends the process itself: --help, wrong options
             assert isinstance(stop.code, int)
             code = stop.code
+        finally:
+            index_logger.setLevel(level)
         out, err = self.capfd.readouterr()
         return Result(code, out, err + self.caplog.text)  # pytest captures log lines apart
 

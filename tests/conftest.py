@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # has another name here, so that the worker processes of pytest-xdist inherit its value.
 if "SPADE_DATA_DIR" in os.environ:
     os.environ["SPADE_TEST_DATA_DIR"] = os.environ.pop("SPADE_DATA_DIR")
-DATA_DIR = os.environ.get("SPADE_TEST_DATA_DIR")
+DATA_DIR = Path(os.environ.get("SPADE_TEST_DATA_DIR", ROOT.parent / "shared" / "data"))
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = (
     "the a of in and to is cat dog bird fish house tree river red blue green old new big small "
@@ -39,10 +39,13 @@ WORDS = (
 
 
 def shared_data(name: str) -> Path:
-    """Path of a local collection in $SPADE_DATA_DIR; skips the test if it is missing."""
-    if DATA_DIR is None or not Path(DATA_DIR, name).exists():
-        pytest.skip(f"needs the collection {name} in $SPADE_DATA_DIR")
-    return Path(DATA_DIR, name).resolve()
+    """Path of a local collection; skips the test if it is missing.
+
+    Collections are in $SPADE_DATA_DIR, or in the folder shared/data next to the checkout.
+    """
+    if not (DATA_DIR / name).exists():
+        pytest.skip(f"needs the collection {name} in $SPADE_DATA_DIR or {DATA_DIR}")
+    return (DATA_DIR / name).resolve()
 
 
 @pytest.fixture(scope="session")
@@ -221,6 +224,7 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all tests of a file in the same process, and all tests that use the demo in one."""
     for item in items:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spade_pyserini.corpora import Corpus
-    from spade_pyserini.corpora.qrels import Qrels
+    from spade_pyserini.formats.qrels import Qrels
 
 MEASURES = "MRR@10 nDCG@10 MAP R@100 R@1000"
 CORPUS_HELP = (

@@ -61,7 +61,7 @@ def _print_results() -> None:
     from spade_pyserini.evaluate import evaluate_run, parse_measures
     from spade_pyserini.formats.paths import folder_bytes
     from spade_pyserini.formats.tables import text_table
-    from spade_pyserini.formats.vectors import VectorManifest
+    from spade_pyserini.formats.vector_manifest import VectorManifest
     from spade_pyserini.search import open_searcher, read_run
 
     qrels, topics = read_qrels(TOPICS), read_topics(TOPICS)

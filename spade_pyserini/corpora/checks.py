@@ -77,9 +77,3 @@ def check_documents(
             yield document
         else:
             on_error(InputError(problem, source, line))
-
-
-# Temporary: the old names, until all callers have the new ones.
-Tolerance = ErrorLimit
-Located = LocatedDocument
-strict = raise_error

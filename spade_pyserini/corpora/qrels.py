@@ -11,8 +11,6 @@ from spade_pyserini.corpora.splits import resolve_split, split_names
 from spade_pyserini.errors import NotFoundError
 from spade_pyserini.formats.qrels import Qrels, read_qrels_files
 
-__all__ = ["Qrels", "read_qrels", "relevance_level"]
-
 
 def read_qrels(name: str | Path, *, data_dir: str | Path | None = None) -> Qrels:
     """Return the judgements of a file or of a split.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spade_pyserini.corpora import Corpus
-from spade_pyserini.corpora.checks import OnError, Tolerance
+from spade_pyserini.corpora.checks import ErrorLimit, OnError
 from spade_pyserini.encode.calibration import calibrated_scale
 from spade_pyserini.encode.counts_file import (
     check_counts_file,
@@ -108,7 +108,7 @@ class _Setup:
         bad_documents: set[str],
     ) -> None:
         self.corpus, self.encoder, self.target, self.options = corpus, encoder, target, options
-        self.tolerance = partial(Tolerance, options.max_errors, bad_documents)
+        self.tolerance = partial(ErrorLimit, options.max_errors, bad_documents)
 
     def run(self) -> tuple[SpadeEncoder, VectorManifest]:
         """The encoder, fitted to the corpus, and the manifest to start or continue with."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import torch
 
 from spade_pyserini.corpora import Corpus
-from spade_pyserini.corpora.checks import OnError, strict
+from spade_pyserini.corpora.checks import OnError, raise_error
 from spade_pyserini.errors import ArtifactError, NotFoundError, SpadeError, UsageError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.digests import sha256
@@ -114,7 +114,7 @@ def count_corpus(
     corpus: Corpus,
     wordpieces: WordPieces,
     max_length: int,
-    on_error: OnError = strict,
+    on_error: OnError = raise_error,
     progress: str = "bar",
 ) -> TermCounts:
     """Count the terms of all documents, each cut to ``max_length`` WordPieces."""

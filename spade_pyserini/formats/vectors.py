@@ -29,34 +29,10 @@ from spade_pyserini.formats.json_files import read_json_object
 from spade_pyserini.formats.lines import read_lines
 from spade_pyserini.formats.paths import location, remove, sibling
 from spade_pyserini.formats.vector_manifest import (
-    MANIFEST,
-    Shard,
     VectorManifest,
-    VectorSettings,
-    is_shard_name,
-    manifest_path,
     shard_name,
-    shard_number,
-    tokenizer_path,
 )
 from spade_pyserini.records import ImpactVector
-
-# Temporary: names of vector_manifest that are still imported from here.
-__all__ = [
-    "MANIFEST",
-    "Shard",
-    "VectorManifest",
-    "VectorSettings",
-    "is_shard_name",
-    "manifest_path",
-    "read_shard",
-    "read_vectors",
-    "shard_name",
-    "shard_number",
-    "tokenizer_path",
-    "verify",
-    "write_shard",
-]
 
 
 def write_shard(folder: Path, number: int, vectors: Iterable[ImpactVector]) -> str:

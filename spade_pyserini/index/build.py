@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, UsageError
-from spade_pyserini.formats import vectors
+from spade_pyserini.formats import vector_manifest, vectors
 from spade_pyserini.formats.index_manifest import IndexManifest, tokenizer_path
 from spade_pyserini.formats.locks import lock
 from spade_pyserini.formats.paths import remove, sibling
@@ -38,7 +38,7 @@ def build_impact_index(
     folder = Path(source)
     find_java()  # fails early, before the vectors are read
     manifest = vectors.verify(folder)
-    path = vectors.tokenizer_path(folder)
+    path = vector_manifest.tokenizer_path(folder)
     wordpieces = WordPieces.load(path)
     if wordpieces.fingerprint != manifest.settings.tokenizer_fingerprint:
         message = f"{path}: not the tokenizer that the vectors were made with"

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from spade_pyserini.formats.vectors import shard_name, write_shard
+from spade_pyserini.formats.vector_manifest import shard_name
+from spade_pyserini.formats.vectors import write_shard
 from spade_pyserini.records import ImpactVector
 
 WIDTH = 64  # dimensions of the projection

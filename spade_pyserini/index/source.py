@@ -9,12 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini.formats.digests import non_default_fields, sha256
-from spade_pyserini.formats.vectors import (
-    VectorManifest,
-    VectorSettings,
-    manifest_path,
-    read_shard,
-)
+from spade_pyserini.formats.vector_manifest import VectorManifest, VectorSettings, manifest_path
+from spade_pyserini.formats.vectors import read_shard
 from spade_pyserini.records import ImpactVector
 
 # Settings that do not change the impacts of a document.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.formats.index_manifest import IndexManifest
-from spade_pyserini.formats.vectors import VectorManifest, manifest_path
+from spade_pyserini.formats.vector_manifest import VectorManifest, manifest_path
 from spade_pyserini.index.counts import check_lucene_counts
 from spade_pyserini.index.describe import describe_index
 from spade_pyserini.index.foreign import check_foreign

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from spade_pyserini.corpora import Corpus
-from spade_pyserini.corpora.checks import Tolerance
+from spade_pyserini.corpora.checks import ErrorLimit
 from spade_pyserini.records import Document
 
 
@@ -23,7 +23,7 @@ class ShardReader:
 
     def _restart(self) -> None:
         self._next = self.documents_read = 0
-        self._tolerance = Tolerance(self.max_errors)
+        self._tolerance = ErrorLimit(self.max_errors)
         self._documents = self._counted()
 
     def _counted(self) -> Iterator[Document]:

@@ -10,12 +10,13 @@ from ir_measures import RR, nDCG
 from torch import Tensor
 
 from spade_pyserini.corpora import apply_transforms, open_corpus
-from spade_pyserini.corpora.qrels import Qrels, read_qrels
+from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.encode.batches import batches
 from spade_pyserini.encode.options import BATCH_TOKENS
 from spade_pyserini.errors import InputError
 from spade_pyserini.evaluate import evaluate_run
+from spade_pyserini.formats.qrels import Qrels
 from spade_pyserini.formats.runs import read_run
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.aggregation import mix

@@ -10,7 +10,7 @@ import pytest
 from spade_pyserini import open_corpus
 from spade_pyserini.corpora import pooled
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.formats.vectors import VectorManifest
+from spade_pyserini.formats.vector_manifest import VectorManifest
 from tests.commands import Commands
 
 

@@ -13,12 +13,7 @@ import pytest
 from spade_pyserini.errors import ArtifactError, InputError
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.vector_manifest import VectorManifest, manifest_path
-from spade_pyserini.formats.vectors import (
-    read_shard,
-    read_vectors,
-    verify,
-    write_shard,
-)
+from spade_pyserini.formats.vectors import read_shard, read_vectors, verify, write_shard
 from spade_pyserini.records import ImpactVector
 from tests.commands import Commands, copy_artifact
 

@@ -18,7 +18,7 @@ import pytest
 from spade_pyserini import ImpactSearcher, build_impact_index
 from spade_pyserini.analysis.stats import index_stats
 from spade_pyserini.errors import ArtifactError, OutputExistsError
-from spade_pyserini.formats import vectors
+from spade_pyserini.formats import vector_manifest, vectors
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.index_manifest import IndexManifest, manifest_path
 from spade_pyserini.formats.locks import lock
@@ -56,7 +56,7 @@ def test_the_tokenizer_next_to_the_vectors_must_match_them(
     tiny_vectors: Path, tmp_path: Path
 ) -> None:
     source = copy_artifact(tiny_vectors, tmp_path)
-    path = vectors.tokenizer_path(source)
+    path = vector_manifest.tokenizer_path(source)
     definition = json.loads(path.read_text())
     definition["normalizer"]["lowercase"] = False
     path.write_text(json.dumps(definition))

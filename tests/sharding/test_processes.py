@@ -26,7 +26,7 @@ from spade_pyserini import (
     open_corpus,
 )
 from spade_pyserini.corpora import Corpus
-from spade_pyserini.corpora.checks import Located, OnError
+from spade_pyserini.corpora.checks import LocatedDocument, OnError
 from spade_pyserini.corpora.readers import read_files
 from spade_pyserini.corpora.segment import Segmentation, segmented
 from spade_pyserini.encode import EncodeOptions
@@ -49,7 +49,7 @@ def test_two_processes_write_the_same_bytes(
     assert file_bytes(tmp_path / "one") == file_bytes(tmp_path / "two")
 
 
-def half_for_others(path: Path, seen: Path, on_error: OnError) -> Iterator[Located]:
+def half_for_others(path: Path, seen: Path, on_error: OnError) -> Iterator[LocatedDocument]:
     """The complete corpus for the first reader, half of it for the others."""
     documents = list(read_files([path], on_error))
     try:
