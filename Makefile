@@ -22,7 +22,7 @@ EXTRAS := $(VENV)/.extras
 DOCS := $(VENV)/.docs
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 # One process per core. Tests that share fixtures run in one process, see tests/conftest.py.
-PARALLEL := -n auto --dist loadgroup
+PARALLEL := -n auto --dist loadfile
 
 .PHONY: demo test test-all check format jar docs clean
 

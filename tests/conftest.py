@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 # No test may call the model hub: a machine without network would wait for time-outs.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -224,11 +225,14 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run all tests of a file in the same process, and all tests that use the demo in one."""
-    for item in items:
-        uses_demo = "demo_folder" in getattr(item, "fixturenames", ())
-        item.add_marker(
-            pytest.mark.xdist_group("demo" if uses_demo else item.nodeid.split("::")[0])
-        )
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Run the tests of a file in one process, and in one process both files of the demo."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return "demo" if file.endswith(("cli/test_demo.py", "docs/test_readme.py")) else file
+
+    return Scheduling(config, log)

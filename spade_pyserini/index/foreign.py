@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.digests import sha256
-from spade_pyserini.formats.ids import IdSet
+from spade_pyserini.formats.ids import IdSet, id_problem
 from spade_pyserini.formats.unicode import is_valid_unicode
 from spade_pyserini.formats.vectors import read_shard
 from spade_pyserini.index.source import VectorSource
@@ -60,10 +60,8 @@ def check_foreign(folder: Path, wordpieces: WordPieces | None = None) -> VectorS
 def _check_vector(
     vector: ImpactVector, vocabulary: frozenset[str] | None, path: Path, line: int
 ) -> None:
-    docid = vector.docid
-    if docid.split() != [docid] or not docid.isprintable():
-        message = f"the id {docid!r} contains white space or control characters"
-        raise InputError(f"{message}, which are not allowed in a run; rename it", path, line)
+    if problem := id_problem(vector.docid):
+        raise InputError(problem, path, line)
     for term, impact in vector.impacts.items():
         if impact > LARGEST_IMPACT:
             message = f"the impact of {term!r} is {impact:,}, the maximum is {LARGEST_IMPACT:,}"
