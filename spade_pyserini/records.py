@@ -25,6 +25,18 @@ class ImpactVector(NamedTuple):
     impacts: dict[str, int]
 
 
+class RemovedTerm(NamedTuple):
+    """A term that corpus-level pruning removed from the expansion vectors of a corpus.
+
+    expanded: share of the documents that the expansion encoder would have put the term into.
+    contained: share of the documents whose text contains it.
+    """
+
+    term: str
+    expanded: float
+    contained: float
+
+
 class Topic(NamedTuple):
     """A query with its id."""
 

@@ -59,7 +59,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_model_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("the model").add_argument
+    group = parser.add_argument_group("the model")
+    add = group.add_argument
     add("--alpha", type=float, metavar="A", help="weight of term expansion (default: the model's)")
     add("--k", type=arguments.positive, help="expansion terms per token (default: the model's)")
     add(
@@ -67,6 +68,25 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         type=arguments.positive,
         metavar="N",
         help="maximum number of WordPieces read from a document (default: the model's)",
+    )
+    add(
+        "--prune-ratio",
+        type=float,
+        metavar="R",
+        help="drop terms below R times the largest weight of their document (default: the model's)",
+    )
+    gamma = group.add_mutually_exclusive_group()
+    gamma.add_argument(
+        "--corpus-gamma",
+        type=float,
+        metavar="G",
+        help="remove expansion terms that would be in more than the share G of the documents while "
+        "few contain them (default: the model's)",
+    )
+    gamma.add_argument(
+        "--no-corpus-pruning",
+        action="store_true",
+        help="keep these expansion terms, as the paper does",
     )
     add(
         "--batch-tokens",
@@ -136,7 +156,10 @@ def run(options: argparse.Namespace) -> None:
         print(output)
         return
     encoder = SpadeEncoder.from_pretrained(name, device=options.device)
-    changes = {key: getattr(options, key) for key in ("alpha", "k", "max_length")}
+    names = ("alpha", "k", "max_length", "prune_ratio", "corpus_gamma")
+    changes = {key: getattr(options, key) for key in names}
+    if options.no_corpus_pruning:
+        changes["corpus_gamma"] = 0.0
     encoder = encoder.with_settings(
         **{key: value for key, value in changes.items() if value is not None}
     )
@@ -145,8 +168,8 @@ def run(options: argparse.Namespace) -> None:
         encoder.check_precision()
     if not encoder.config.trained:
         logger.warning("%s is untrained: its rankings are not meaningful", name)
-    names = "shard_size batch_tokens overwrite components processes ray max_errors progress counts"
-    values = {key: getattr(options, key) for key in names.split()}
+    copied = "shard_size batch_tokens overwrite components processes ray max_errors progress counts"
+    values = {key: getattr(options, key) for key in copied.split()}
     settings = EncodeOptions(model_name=model_name, part=part, **values)
     encode_corpus(corpus, encoder, output, settings)
     print(output)

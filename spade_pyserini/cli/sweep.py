@@ -1,4 +1,4 @@
-"""``spade sweep``: effectiveness, latency and index size over alpha, gamma and k."""
+"""``spade sweep``: effectiveness, latency and index size over alpha, gamma, k and prune_ratio."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ EXAMPLE = """spade encode --corpus pydoc --output encode/pydoc.components --comp
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade sweep``."""
-    description = "Measure effectiveness, latency and index size over alpha, gamma and k."
+    description = (
+        "Measure effectiveness, latency and index size over alpha, gamma, k and prune_ratio."
+    )
     parser = arguments.new_parser("sweep", description, EXAMPLE)
     add = parser.add_argument
     add(
@@ -47,6 +49,15 @@ def parser() -> argparse.ArgumentParser:
         nargs="+",
         help="expansion terms per token; each k is encoded again with --corpus and --model "
         "(default: the k of the components)",
+    )
+    add(
+        "--prune-ratio",
+        type=float,
+        nargs="+",
+        default=[],
+        metavar="R",
+        help="drop terms below this fraction of the largest weight of their document (default: as "
+        "the components were encoded)",
     )
     add("--corpus", metavar="NAME|PATH", help="with --k: the corpus of the components")
     add("--pool", nargs="+", metavar="RUN[:N]|QRELS", help="with --k: as for `spade encode`")
@@ -82,6 +93,7 @@ def run(options: argparse.Namespace) -> None:
         alpha=options.alpha or ALPHAS,
         gamma=options.gamma,
         k=options.k or (),
+        prune_ratio=options.prune_ratio,
         measures=parse_measures(options.measure) if options.measure else DEFAULT_MEASURES,
         level=level,
         overwrite=options.overwrite,

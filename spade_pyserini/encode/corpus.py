@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import ErrorLimit, OnError
 from spade_pyserini.encode.calibration import calibrated_scale
+from spade_pyserini.encode.corpus_pruning import describe_removed
 from spade_pyserini.encode.counts_file import (
     check_counts_file,
     copy_counts,
@@ -77,7 +78,7 @@ def encode_corpus(
 
 
 def _runner(encoder: SpadeEncoder, options: EncodeOptions) -> Runner:
-    """How to run the workers. Raises `UsageError` for options that do not fit together."""
+    """Return the runner of the workers. Raises `UsageError` if options contradict each other."""
     if options.part != ALL_SHARDS and options.components:
         raise UsageError("components=True needs a run without parts; leave out shard_id")
     if options.ray is not None:
@@ -117,7 +118,8 @@ class _Setup:
         undecided = [name for name, value in UNDECIDED.items() if getattr(settings, name) == value]
         self.target.refuse_changed_settings(earlier, settings, undecided)
         fitted, settings = self._fit(settings, _comparable(earlier, settings))
-        return fitted, self.target.start(settings, earlier)
+        manifest = self.target.start(settings, earlier)
+        return fitted, replace(manifest, removed_expansions=list(fitted.removed))
 
     def _settings(self) -> VectorSettings:
         """The settings as far as they are known before the corpus is read."""
@@ -137,6 +139,8 @@ class _Setup:
             batch_tokens=options.batch_tokens,
             precision=encoder.precision,
             saturate=config.saturate,
+            prune_ratio=config.prune_ratio,
+            corpus_gamma=config.corpus_gamma,
             counts_sha256=None if counts is None else check_counts_file(counts, encoder),
         )
 
@@ -155,7 +159,9 @@ class _Setup:
                 self.tolerance(),
                 self.options.progress,
             )
-            encoder = encoder.for_corpus(stored.counts)
+            encoder = stored.encoder
+            if encoder.config.corpus_gamma:
+                logger.info("%s", describe_removed(encoder.removed))
             settings = replace(settings, counts_sha256=stored.sha256)
         if not settings.scale:
             scale = earlier.scale if earlier else _calibrate(encoder, self.corpus, self.tolerance())

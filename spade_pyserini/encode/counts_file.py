@@ -2,10 +2,12 @@
 
 ::
 
-    encode/pydoc.spade.counts.json      the number of documents, and of those with each WordPiece
+    encode/pydoc.spade.counts.json      the number of documents, and of those with each WordPiece;
+                                        the expansion terms that corpus-level pruning removed
 
-A model with ``corpus_idf`` weighs terms by how rare they are in the corpus. A run that continues
-an encoding, and other parts of the same encoding, use the counts that exist.
+A model with ``corpus_idf`` weighs terms by how rare they are in the corpus; a model with
+``corpus_gamma`` removes expansion terms, see `corpus_pruning`. A run that continues an encoding,
+and other parts of the same encoding, use the counts that exist.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import OnError, raise_error
+from spade_pyserini.encode.corpus_pruning import EvenSample, expansion_only, find_noise
 from spade_pyserini.errors import ArtifactError, NotFoundError, SpadeError, UsageError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.digests import sha256
@@ -29,15 +32,28 @@ from spade_pyserini.models.encoder import SpadeEncoder
 from spade_pyserini.models.term_counts import TermCounts, count_terms
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.progress import Progress
+from spade_pyserini.records import RemovedTerm
 from spade_pyserini.sharding.part import parts_of
 
 FORMAT = "spade_pyserini.counts/1"
+PRUNING = "corpus_pruning"  # present if the terms to remove were determined
+
+
+class CorpusCounts(NamedTuple):
+    """Term counts of a corpus, and the expansion terms that pruning removes in it.
+
+    sample: number of documents that decided which terms are removed; 0 without ``corpus_gamma``.
+    """
+
+    counts: TermCounts
+    removed: tuple[RemovedTerm, ...]
+    sample: int
 
 
 class StoredCounts(NamedTuple):
-    """Term counts and the digest of their file."""
+    """The encoder for the corpus of a counts file, and the digest of that file."""
 
-    counts: TermCounts
+    encoder: SpadeEncoder
     sha256: str
 
 
@@ -56,11 +72,15 @@ def ensure_counts(
 ) -> StoredCounts:
     """Load the counts file of ``folder`` if its digest is ``known``; otherwise count the corpus."""
     path = counts_path(folder)
-    wordpieces, max_length = encoder.wordpieces, encoder.config.max_length
     if not path.exists() or sha256(path) != known:
-        counts = count_corpus(corpus, wordpieces, max_length, on_error, progress)
-        save_counts(counts, wordpieces, path, corpus.name, max_length)
-    return StoredCounts(load_counts(path, wordpieces), sha256(path))
+        counted = count_corpus(corpus, encoder, on_error, progress)
+        save_counts(counted, encoder, path, corpus.name)
+    return StoredCounts(fit_encoder(encoder, path), sha256(path))
+
+
+def fit_encoder(encoder: SpadeEncoder, path: Path) -> SpadeEncoder:
+    """Return the encoder for the corpus of a counts file."""
+    return encoder.for_corpus(load_counts(path, encoder.wordpieces), load_removed(path, encoder))
 
 
 def counts_of_other_part(
@@ -78,9 +98,9 @@ def counts_of_other_part(
         return None  # missing or damaged: the corpus is counted again
     needed = (corpus.name, encoder.wordpieces.fingerprint, encoder.config.max_length)
     stored = (values["corpus"], values["tokenizer_fingerprint"], values.get("max_length"))
+    same = stored == needed and _has_pruning_of(values, encoder)
     digest = sha256(path)
-    in_use = _counts_in_use(folder, only_unfinished=overwrite)
-    return digest if stored == needed and digest in in_use else None
+    return digest if same and digest in _counts_in_use(folder, only_unfinished=overwrite) else None
 
 
 def _counts_in_use(folder: Path, *, only_unfinished: bool) -> Iterator[str | None]:
@@ -93,13 +113,13 @@ def _counts_in_use(folder: Path, *, only_unfinished: bool) -> Iterator[str | Non
 
 
 def check_counts_file(source: Path, encoder: SpadeEncoder) -> str:
-    """The digest of the counts of another corpus, checked for use with the encoder."""
+    """Check that the encoder can use the counts of another corpus; return the file's digest."""
     if not encoder.needs_counts:
         raise UsageError("the model does not use term counts; leave out counts=FILE")
     if not source.is_file():
         message = f"{source}: no such file; the counts of a corpus are next to its vectors"
         raise NotFoundError(message)
-    load_counts(source, encoder.wordpieces)
+    fit_encoder(encoder, source)
     return sha256(source)
 
 
@@ -112,36 +132,51 @@ def copy_counts(source: Path, folder: Path) -> None:
 
 def count_corpus(
     corpus: Corpus,
-    wordpieces: WordPieces,
-    max_length: int,
+    encoder: SpadeEncoder,
     on_error: OnError = raise_error,
     progress: str = "bar",
-) -> TermCounts:
-    """Count the terms of all documents, each cut to ``max_length`` WordPieces."""
+) -> CorpusCounts:
+    """Count the terms of all documents, each cut to the encoder's ``max_length``.
+
+    With ``corpus_gamma``, a sample of the documents is encoded to find the terms to remove.
+    """
+    wordpieces, config = encoder.wordpieces, encoder.config
+    sample = EvenSample()
     with closing(Progress(progress, task="counting terms")) as bar:
 
         def texts() -> Iterator[str]:
             for document in corpus.documents(on_error):
+                sample.add(document.contents)
                 yield document.contents
                 bar(1, 0)
 
-        return count_terms(wordpieces, texts(), wordpieces.vocabulary_size, max_length)
+        counts = count_terms(wordpieces, texts(), wordpieces.vocabulary_size, config.max_length)
+    if not config.corpus_gamma:
+        return CorpusCounts(counts, (), 0)
+    removed = find_noise(encoder.for_corpus(counts), sample.texts, progress)
+    return CorpusCounts(counts, removed, len(sample.texts))
 
 
-def save_counts(
-    counts: TermCounts, wordpieces: WordPieces, path: Path, corpus: str, max_length: int
-) -> None:
-    """Write the terms that occur, in the order of the vocabulary."""
+def save_counts(counted: CorpusCounts, encoder: SpadeEncoder, path: Path, corpus: str) -> None:
+    """Write the terms that occur, in the order of the vocabulary, and the removed terms."""
+    counts, wordpieces = counted.counts, encoder.wordpieces
     term_ids = counts.df.nonzero().flatten().tolist()
     values = {
         "format": FORMAT,
         "corpus": corpus,
         "tokenizer_fingerprint": wordpieces.fingerprint,
-        "max_length": max_length,
+        "max_length": encoder.config.max_length,
         "documents": counts.documents,
         "length": counts.length,
         "terms": {wordpieces.terms[term_id]: int(counts.df[term_id]) for term_id in term_ids},
     }
+    if encoder.config.corpus_gamma:
+        removed = [term._asdict() for term in counted.removed]
+        values[PRUNING] = {
+            **_pruning_settings(encoder),
+            "sample": counted.sample,
+            "removed": removed,
+        }
     write_sealed(path, values)
 
 
@@ -155,3 +190,45 @@ def load_counts(path: Path, wordpieces: WordPieces) -> TermCounts:
     for term, documents in values["terms"].items():
         df[wordpieces.term_ids[term]] = documents
     return TermCounts(df, values["documents"], values["length"])
+
+
+def read_document_shares(path: Path) -> dict[str, float]:
+    """Read the share of documents that contain each term, for the terms that occur."""
+    if not path.is_file():
+        raise NotFoundError(f"{path}: no such file; the counts of a corpus are next to its vectors")
+    values = read_sealed(path, FORMAT)
+    total = max(1, values["documents"])
+    return {term: documents / total for term, documents in values["terms"].items()}
+
+
+def load_removed(path: Path, encoder: SpadeEncoder) -> tuple[RemovedTerm, ...]:
+    """Read the terms that corpus-level pruning removed, none for a model that does not prune.
+
+    They must have been determined by the same model with the same settings.
+    """
+    if not encoder.config.corpus_gamma:
+        return ()
+    values = read_sealed(path, FORMAT)
+    if not _has_pruning_of(values, encoder):
+        message = f"{path} does not have the corpus-level pruning of this model and its settings"
+        cure = "encode as for that file, or without corpus-level pruning, corpus_gamma=0"
+        raise ArtifactError(f"{message}; {cure}")
+    return tuple(RemovedTerm(**term) for term in values[PRUNING]["removed"])
+
+
+def _has_pruning_of(values: dict[str, Any], encoder: SpadeEncoder) -> bool:
+    """Whether counts have the removed terms of this encoder, or it needs none."""
+    if not encoder.config.corpus_gamma:
+        return True
+    stored = values.get(PRUNING, {})
+    return all(stored.get(key) == value for key, value in _pruning_settings(encoder).items())
+
+
+def _pruning_settings(encoder: SpadeEncoder) -> dict[str, Any]:
+    """What the removed terms depend on, besides the corpus."""
+    config = encoder.config
+    return {
+        "gamma": config.corpus_gamma,
+        "few": config.corpus_few,
+        "encoder": expansion_only(encoder).fingerprint,
+    }

@@ -28,7 +28,8 @@ class EncodeOptions:
         ``OUTPUT.errors.txt``.
     progress: ``bar``, or ``json`` for JSON lines on stderr.
     counts: use the term counts of another corpus, the file ``OTHER.counts.json`` next to its
-        vectors. Documents that are added to an index need the counts of that index.
+        vectors, and the expansion terms that corpus-level pruning removed there. Documents that
+        are added to an index need the counts of that index.
     """
 
     model_name: str = "model"

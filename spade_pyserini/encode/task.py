@@ -90,7 +90,7 @@ class VectorTask:
                 raise
             tokens = self.settings.batch_tokens
             raise SpadeError(
-                f"the device has not enough memory for a batch of {tokens} WordPieces; start again "
+                f"the device is out of memory with a batch of {tokens} WordPieces; start again "
                 f"with a smaller batch_tokens={tokens // 2} and overwrite=True"
             ) from None
 
@@ -125,7 +125,7 @@ class VectorTask:
 
 
 def _is_out_of_memory(error: RuntimeError) -> bool:
-    """GPUs raise a class of their own; the CPU's allocator only says so in the message."""
+    """Whether memory ran out. A GPU raises its own class; on a CPU, the message says so."""
     return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)
 
 

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import ArtifactError
+from spade_pyserini.formats.digests import non_default_fields
 from spade_pyserini.formats.paths import sibling
 from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
+from spade_pyserini.records import RemovedTerm
 
 FORMAT = "spade_pyserini.vectors/1"
 MANIFEST = "manifest.json"
@@ -21,6 +23,10 @@ SUMMARY = (
     *("corpus_fingerprint", "documents", "empty_documents"),
     *("terms", "impacts", "terms_per_document"),
 )
+
+
+# Settings of later versions. Manifests without them keep their bytes, and so the digests of them.
+LATER = ("prune_ratio", "corpus_gamma")
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,17 @@ class VectorSettings:
     counts_sha256: str | None = None
     precision: str = "fp32"
     saturate: bool = False
+    prune_ratio: float = 0.0
+    corpus_gamma: float = 0.0
+
+    def recorded(self) -> dict[str, Any]:
+        """The settings by name, without the settings of `LATER` that have their defaults."""
+        changed = non_default_fields(self)
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in LATER or name in changed
+        }
 
 
 @dataclass(frozen=True)
@@ -81,6 +98,7 @@ class VectorManifest:
     complete: whether all documents are encoded.
     shards: in the order of their numbers; some may be missing until ``complete``.
     corpus_documents: in the manifest of a part, the number of documents in the entire corpus.
+    removed_expansions: the terms that corpus-level pruning removed from the expansion vectors.
     """
 
     settings: VectorSettings
@@ -88,6 +106,7 @@ class VectorManifest:
     complete: bool = False
     shards: list[Shard] = field(default_factory=list)
     corpus_documents: int | None = None
+    removed_expansions: list[RemovedTerm] = field(default_factory=list)
 
     @property
     def documents(self) -> int:
@@ -118,7 +137,11 @@ class VectorManifest:
     def save(self, folder: Path, name: str = MANIFEST) -> None:
         """Write the manifest next to ``folder``."""
         summary = {name: getattr(self, name) for name in SUMMARY}
-        write_sealed(sibling(folder, name), {"format": FORMAT, **summary, **asdict(self)})
+        values = {"format": FORMAT, **summary, **asdict(self), "settings": self.settings.recorded()}
+        removed = [term._asdict() for term in values.pop("removed_expansions")]
+        if removed:
+            values["removed_expansions"] = removed
+        write_sealed(sibling(folder, name), values)
 
     @classmethod
     def load(cls, folder: Path, name: str = MANIFEST) -> VectorManifest:
@@ -136,15 +159,18 @@ class VectorManifest:
             complete=values["complete"],
             shards=[_from_fields(Shard, shard) for shard in values["shards"]],
             corpus_documents=values.get("corpus_documents"),
+            removed_expansions=[
+                RemovedTerm(**term) for term in values.get("removed_expansions", [])
+            ],
         )
         for shard in manifest.shards:
-            if not is_shard_name(shard.file):  # a path in its place could lead out of the folder
+            if not is_shard_name(shard.file):  # for example ../name, outside the folder
                 raise ArtifactError(f"{path}: {shard.file!r} is not the name of a shard")
         return manifest
 
 
 def _from_fields(record: Any, values: dict[str, Any]) -> Any:
-    """Make a record of its fields in ``values``; unknown fields are ignored."""
+    """Create a ``record`` from the fields in ``values``; ignore unknown fields."""
     names = [field.name for field in fields(record) if field.name in values]
     return record(**{name: values[name] for name in names})
 

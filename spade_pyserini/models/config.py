@@ -44,6 +44,15 @@ class SpadeConfig:
     saturate: weights become log(1 + weight), so that no single term dominates.
     forms: above 0, the other inflected forms of a document's words are added to its vector, with
         this fraction of the word's weight.
+    whole_word_forms: only tokens that are a complete word pass on weight to the other forms. A
+        WordPiece of a longer word does not: "call" in "call ##ous" gives no weight to "calls".
+    prune_ratio: above 0, terms below this fraction of the document's largest weight are dropped,
+        before quantization.
+    corpus_gamma: above 0, a term is removed from the expansion vectors of a corpus if the expansion
+        encoder would put it into more than this share of the documents, while few contain it, see
+        `spade_pyserini.encode.corpus_pruning`. A single text is not pruned so, as it has no corpus.
+    corpus_few: with ``corpus_gamma``, few is less than this fraction of the share of documents that
+        the encoder would put the term into.
     """
 
     alpha: float = 0.5
@@ -60,6 +69,10 @@ class SpadeConfig:
     corpus_idf: float = 0.0
     saturate: bool = False
     forms: float = 0.0
+    whole_word_forms: bool = False
+    prune_ratio: float = 0.0
+    corpus_gamma: float = 0.0
+    corpus_few: float = 0.2
     base: str | None = None
     base_fingerprint: str | None = None
     backbone: dict[str, Any] | None = None
@@ -67,7 +80,7 @@ class SpadeConfig:
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha <= 1:
-            raise UsageError(f"alpha is a fraction from 0 to 1, not {self.alpha}")
+            raise UsageError(f"alpha must be a fraction from 0 to 1, not {self.alpha}")
         if self.k < 1:
             raise UsageError(f"k must be 1 or more terms per token, not {self.k}")
         if self.pooling not in ("max", "first"):
@@ -89,9 +102,14 @@ class SpadeConfig:
         if self.decoder_rank < 0:
             raise UsageError(f"decoder_rank must be 0 or more, not {self.decoder_rank}")
         if not 0 <= self.corpus_idf <= 1:
-            raise UsageError(f"corpus_idf is a power from 0 to 1, not {self.corpus_idf}")
+            raise UsageError(f"corpus_idf must be a power from 0 to 1, not {self.corpus_idf}")
         if not 0 <= self.forms <= 1:
-            raise UsageError(f"forms is a fraction from 0 to 1, not {self.forms}")
+            raise UsageError(f"forms must be a fraction from 0 to 1, not {self.forms}")
+        if not 0 <= self.prune_ratio < 1:
+            raise UsageError(f"prune_ratio must be from 0 to below 1, not {self.prune_ratio}")
+        for name in ("corpus_gamma", "corpus_few"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
         if not 1 <= self.bits <= 16:
             raise UsageError(f"bits must be from 1 to 16, not {self.bits}")
         if self.scale is not None and not 0 < self.scale < float("inf"):

@@ -25,7 +25,8 @@ from spade_pyserini.models.aggregation import mix
 from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.expansion import TermExpansionEncoder
 from spade_pyserini.models.fingerprint import weights_fingerprint
-from spade_pyserini.models.inflections import add_forms
+from spade_pyserini.models.inflections import add_forms, is_whole_word
+from spade_pyserini.models.pruning import drop_small_weights
 from spade_pyserini.models.shared_layers import SharedLayers
 from spade_pyserini.models.weighting import TermWeightingEncoder
 from spade_pyserini.models.wordpieces import WordPieces
@@ -45,10 +46,13 @@ class DualEncoder(nn.Module):
     forms [|V|], or None without ``config.forms``: the number of the word that the term is an
         inflected form of, see `inflections`.
 
+    ``continues`` [|V|] is not saved: True for WordPieces inside words, such as "##ing".
+
     ``shared_layers`` is set by `merge_adapters` where both transformers have the same first layers.
     """
 
     kept: Tensor
+    continues: Tensor
     document_frequency: Tensor | None
     forms: Tensor | None
 
@@ -70,6 +74,9 @@ class DualEncoder(nn.Module):
         kept[wordpieces.vocabulary_size :] = False  # rows that only pad the embedding matrix
         kept[sorted(wordpieces.special_ids | wordpieces.unused_ids)] = False
         self.register_buffer("kept", kept)
+        continues = torch.zeros(size, dtype=torch.bool)
+        continues[sorted(term for term in wordpieces.continuation_ids if term < size)] = True
+        self.register_buffer("continues", continues, persistent=False)
         self.query_weights = nn.Parameter(torch.ones(size), requires_grad=False)
         frequency = torch.zeros(size) if config.corpus_idf else None
         self.register_buffer("document_frequency", frequency)
@@ -98,10 +105,15 @@ class DualEncoder(nn.Module):
         if hidden is None:
             hidden = _last_hidden_state(self.weighting.backbone, input_ids, attention_mask)
         is_term = attention_mask.bool() & self.kept[input_ids]
-        vectors: Tensor = self.weighting(hidden, input_ids, is_term, self.config.pooling)
-        if self.forms is not None:
-            vectors = add_forms(vectors, self.forms, self.config.forms) * self.kept
-        return vectors
+        scores, pooling = self.weighting.scores(hidden), self.config.pooling
+        vectors = self.weighting.pool(scores, input_ids, is_term, pooling)
+        if self.forms is None:
+            return vectors
+        sources = None
+        if self.config.whole_word_forms:
+            whole = is_term & is_whole_word(input_ids, self.continues)
+            sources = self.weighting.pool(scores, input_ids, whole, pooling)
+        return add_forms(vectors, self.forms, self.config.forms, sources) * self.kept
 
     def expansion_vectors(
         self,
@@ -123,14 +135,19 @@ class DualEncoder(nn.Module):
         return vectors
 
     def aggregate(self, weighting: Tensor, expansion: Tensor) -> Tensor:
-        """Combine both vectors of each document with ``config.alpha`` (Eq. 10), [batch, |V|]."""
-        return mix(weighting, expansion, self.config.alpha, self.config.saturate)
+        """Combine both vectors of each document with ``config.alpha`` (Eq. 10), [batch, |V|].
+
+        Beyond the paper, ``config.prune_ratio`` then drops small weights.
+        """
+        mixed = mix(weighting, expansion, self.config.alpha, self.config.saturate)
+        return drop_small_weights(mixed, self.config.prune_ratio)
 
     def with_settings(self, **changes: Any) -> Self:
         """Return a model with other settings that shares all weights and buffers with this one.
 
         The settings are fields of `SpadeConfig` that need no other weights: ``alpha``, ``k``,
-        ``max_length``, ``pooling``, ``bits``, ``scale``, ``saturate`` and ``trained``.
+        ``max_length``, ``pooling``, ``bits``, ``scale``, ``saturate``, ``whole_word_forms``,
+        ``prune_ratio``, ``corpus_gamma``, ``corpus_few`` and ``trained``.
         """
         config = replace(self.config, **changes)
         config.check_length()

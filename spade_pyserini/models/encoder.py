@@ -19,10 +19,12 @@ from spade_pyserini.models.explanation import Expansion, TermWeight, split_impac
 from spade_pyserini.models.extensions import corpus_weights
 from spade_pyserini.models.persistence import load_model
 from spade_pyserini.models.precision import autocast, check_precision
+from spade_pyserini.models.pruning import drop_small_weights
 from spade_pyserini.models.quantize import calibrate, quantize
 from spade_pyserini.models.tensors import SparseVector, pad_batch, sparse
 from spade_pyserini.models.term_counts import TermCounts
 from spade_pyserini.models.wordpieces import WordPieces
+from spade_pyserini.records import RemovedTerm
 
 Model = TypeVar("Model", bound=DualEncoder)
 
@@ -43,11 +45,14 @@ class SpadeEncoder:
         supports it, because a driver may lack the device of its workers. See `check_precision`.
     counts: the document frequencies of the corpus. Without them, those of the training documents
         are used. They matter only if `needs_counts`.
+    removed: the terms that corpus-level pruning removes from the expansion vectors, see
+        ``corpus_gamma`` of `SpadeConfig`. There are none before `for_corpus`.
     """
 
     model: DualEncoder
     precision: str = "fp32"
     counts: TermCounts | None = None
+    removed: tuple[RemovedTerm, ...] = ()
 
     @classmethod
     def from_pretrained(
@@ -82,12 +87,12 @@ class SpadeEncoder:
     @property
     def needs_counts(self) -> bool:
         """True if the weights of a document depend on the corpus that it belongs to."""
-        return self.config.corpus_idf > 0
+        return self.config.corpus_idf > 0 or self.config.corpus_gamma > 0
 
     # Other encoders with the same weights
 
     def with_settings(self, **changes: Any) -> SpadeEncoder:
-        """Return an encoder with other settings: ``alpha``, ``k``, ``max_length``, ``scale``."""
+        """Return an encoder with other settings, such as ``alpha``, ``k`` or ``prune_ratio``."""
         return replace(self, model=self.model.with_settings(**changes))
 
     def with_precision(self, precision: str) -> SpadeEncoder:
@@ -95,9 +100,11 @@ class SpadeEncoder:
         check_precision(precision, self.device)
         return replace(self, precision=precision)
 
-    def for_corpus(self, counts: TermCounts | None) -> SpadeEncoder:
-        """Return an encoder for a corpus with these document frequencies."""
-        return replace(self, counts=counts)
+    def for_corpus(
+        self, counts: TermCounts | None, removed: tuple[RemovedTerm, ...] = ()
+    ) -> SpadeEncoder:
+        """Return an encoder for a corpus with these document frequencies and removed terms."""
+        return replace(self, counts=counts, removed=removed)
 
     def to(self, device: str | torch.device) -> SpadeEncoder:
         """Return a copy on another device, or this encoder if it is there already."""
@@ -116,9 +123,9 @@ class SpadeEncoder:
     # From WordPiece ids to vectors
 
     def fixed(self) -> AbstractContextManager[None]:
-        """Prepare for many batches: inside, the output weights are computed only once.
+        """Compute the output weights only once for all batches in the ``with`` block.
 
-        The weights of the model must not change inside.
+        The weights of the model must not change in the block.
         """
         return self.model.expansion.fixed(self.model.kept)
 
@@ -127,15 +134,17 @@ class SpadeEncoder:
         """Encode documents given as WordPiece ids, with [CLS] and [SEP].
 
         Returns the weighting and the expansion vectors, [batch, |V|] each, multiplied by the
-        weights of the terms in queries and in the corpus. The vectors of a document without any
+        weights of the terms in queries and in the corpus, without the terms that corpus-level
+        pruning removes from expansion vectors. The vectors of a document without any
         known WordPiece are zero: [CLS] and [SEP] alone say nothing about it.
         """
         with autocast(self.precision, self.device):
             weighting, expansion = self.model(*pad_batch(batch, self.device))
-        return self._finish(weighting, batch), self._finish(expansion, batch)
+        own = self._finish(weighting, self._corpus_weights, batch)
+        return own, self._finish(expansion, self._expansion_weights, batch)
 
     def aggregate(self, weighting: Tensor, expansion: Tensor) -> Tensor:
-        """Combine the two vectors of each document (Eq. 10), [batch, |V|]."""
+        """Combine the two vectors of each document (Eq. 10) and prune them, [batch, |V|]."""
         return self.model.aggregate(weighting, expansion)
 
     @torch.inference_mode()
@@ -144,18 +153,22 @@ class SpadeEncoder:
 
         With an alpha of 0 or 1, only the encoder that has an effect is computed.
         """
-        only = {0.0: self.model.weighting_vectors, 1.0: self.model.expansion_vectors}
-        vectors_of = only.get(self.config.alpha)
-        if vectors_of is None:
+        alpha = self.config.alpha
+        if 0 < alpha < 1:
             return self.aggregate(*self.components(batch))
+        model = self.model
+        vectors_of = model.expansion_vectors if alpha else model.weighting_vectors
         with autocast(self.precision, self.device):
             vectors = vectors_of(*pad_batch(batch, self.device))
-        finished = self._finish(vectors, batch)
-        return finished.log1p_() if self.config.saturate else finished
+        weights = self._expansion_weights if alpha else self._corpus_weights
+        finished = self._finish(vectors, weights, batch)
+        if self.config.saturate:
+            finished.log1p_()
+        return drop_small_weights(finished, self.config.prune_ratio)
 
-    def _finish(self, vectors: Tensor, batch: list[list[int]]) -> Tensor:
+    def _finish(self, vectors: Tensor, weights: Tensor, batch: list[list[int]]) -> Tensor:
         """Multiply the vectors of an encoder by the weights of the terms, in place; check them."""
-        vectors = vectors.float().mul_(self.model.query_weights * self._corpus_weights)
+        vectors = vectors.float().mul_(self.model.query_weights * weights)
         if not torch.isfinite(vectors).all():
             raise ArtifactError("the model returned NaN or infinite weights; it cannot be used")
         special = self.wordpieces.special_ids
@@ -166,6 +179,14 @@ class SpadeEncoder:
     def _corpus_weights(self) -> Tensor:
         """The weight of each term in the corpus, [|V|]."""
         return corpus_weights(self.model, self.counts)
+
+    @cached_property
+    def _expansion_weights(self) -> Tensor:
+        """The weight of each term in expansion vectors, [|V|]: 0 for the removed terms."""
+        removed = [self.wordpieces.term_ids[term.term] for term in self.removed]
+        weights = self._corpus_weights.clone()
+        weights[removed] = 0
+        return weights
 
     # From vectors to impacts by term
 
@@ -196,7 +217,8 @@ class SpadeEncoder:
     ) -> dict[str, int] | list[dict[str, int]]:
         """Return the impacts of each text by term, or of a single text.
 
-        A model without a scale is calibrated on these texts.
+        A model without a scale is calibrated on these texts. Terms are removed by corpus-level
+        pruning only after `for_corpus`: a few texts do not show what is noise in a corpus.
         """
         if isinstance(texts, str):
             return self.encode([texts], batch_size)[0]

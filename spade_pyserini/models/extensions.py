@@ -20,7 +20,7 @@ Model = TypeVar("Model", bound=DualEncoder)
 def corpus_weights(model: DualEncoder, counts: TermCounts | None) -> Tensor:
     """Return the weight of each term in a corpus, [|V|]: all 1 without ``config.corpus_idf``.
 
-    ``counts`` are the counts of the corpus. Without them, the training documents decide.
+    ``counts`` are the counts of the corpus. Without them, those of the training documents are used.
     """
     if model.document_frequency is None:
         return torch.ones_like(model.query_weights)
@@ -46,7 +46,7 @@ def with_forms(model: Model, share: float, forms: Tensor | None) -> Model:
     extension off. forms [|V|]: see `add_forms`. The model shares its weights with the one given.
     """
     if share and forms is None:
-        raise UsageError(f"a share of {share} needs forms: which terms are forms of the same word")
+        raise UsageError(f"share={share} needs forms, the groups of inflected forms of a word")
     changed = model.with_settings(forms=share)
     return _with_buffer(changed, "forms", forms if share else None)
 

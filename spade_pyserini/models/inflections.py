@@ -7,17 +7,34 @@ only tokenized, so the document vector gets the other forms of its words instead
 from __future__ import annotations
 
 from torch import Tensor
+from torch.nn import functional
 
 
-def add_forms(vectors: Tensor, forms: Tensor, share: float) -> Tensor:
+def add_forms(
+    vectors: Tensor, forms: Tensor, share: float, sources: Tensor | None = None
+) -> Tensor:
     """Raise each weight to at least ``share`` times the largest weight of any form of the word.
 
     vectors [batch, |V|]; forms [|V|]: the number of each term's word, from 1 up and equal for
-    all forms of a word, or 0 for a term without other forms. Returns [batch, |V|].
+    all forms of a word, or 0 for a term without other forms; sources [batch, |V|]: the weights that
+    are passed on to the other forms, the vectors themselves by default. Returns [batch, |V|].
     """
     terms = forms.nonzero().squeeze(1)
     words = forms[terms].long().expand(len(vectors), -1)
     weights = vectors[:, terms]
     largest = vectors.new_zeros(len(vectors), int(forms.max()) + 1)
-    largest = largest.scatter_reduce(1, words, weights, reduce="amax")
+    passed_on = weights if sources is None else sources[:, terms]
+    largest = largest.scatter_reduce(1, words, passed_on, reduce="amax")
     return vectors.index_copy(1, terms, weights.maximum(share * largest.gather(1, words)))
+
+
+def is_whole_word(input_ids: Tensor, continues: Tensor) -> Tensor:
+    """Return True for tokens that are a complete word, [batch, length].
+
+    input_ids [batch, length]; continues [|V|]: True for the WordPieces inside words ("##ing"). A
+    word is not complete if the next token continues it. The last token of a document that was cut
+    off counts as complete.
+    """
+    inside = continues[input_ids]
+    continued = functional.pad(inside[:, 1:], (0, 1))
+    return ~inside & ~continued

@@ -55,7 +55,7 @@ def empty_counts(size: int) -> TermCounts:
 def count_terms(
     wordpieces: WordPieces, documents: Iterable[str], size: int, max_length: int
 ) -> TermCounts:
-    """Count ``size`` terms in documents that are truncated to ``max_length`` WordPieces."""
+    """Count terms in documents, each cut to ``max_length`` WordPieces; |V| is ``size``."""
     df = torch.zeros(size, dtype=torch.long)
     count = length = 0
     texts = iter(documents)
@@ -71,8 +71,9 @@ def count_terms(
 def idf_weights(counts: TermCounts, usual: Tensor, power: float) -> Tensor:
     """Return (idf / `TYPICAL_IDF`) ** power for each term of a corpus, [|V|].
 
-    ``usual`` [|V|] is the fraction of the training documents that contain each term. It counts as
-    `PRIOR` more documents, so that the counts of a small corpus do not decide alone.
+    ``usual`` [|V|] is the fraction of the training documents that contain each term. The counts are
+    smoothed with it, as if the corpus had `PRIOR` more documents, because the counts of a small
+    corpus are unreliable.
     """
     df = functional.pad(counts.df.to(usual), (0, len(usual) - len(counts.df)))
     smoothed = TermCounts(df + PRIOR * usual, counts.documents + PRIOR, 0)

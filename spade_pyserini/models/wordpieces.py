@@ -39,6 +39,11 @@ class WordPieces:
         self.unused_ids = frozenset(
             term_id for term, term_id in vocabulary.items() if re.fullmatch(r"\[unused\d+\]", term)
         )
+        # WordPieces inside a word, such as "##ing"
+        prefix = self._definition["model"].get("continuing_subword_prefix") or "##"
+        self.continuation_ids = frozenset(
+            term_id for term, term_id in vocabulary.items() if term.startswith(prefix)
+        )
         self.mask_id: int = vocabulary.get("[MASK]", -1)
         self.terms = sorted(vocabulary, key=vocabulary.__getitem__)
 

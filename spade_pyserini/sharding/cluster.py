@@ -4,7 +4,8 @@
 
 All nodes must reach the corpus and the output by the same paths, on shared storage. If the cluster
 has GPUs, each GPU is a worker; otherwise, each CPU core is one. If a worker dies, another worker
-gets its shards. Each worker reads the corpus to its end, and all must find the same end.
+gets its shards. Each worker reads the corpus to the end, and all must count the same number of
+documents.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ class RayWorker:
         self.worker: Worker | None = None
 
     def run(self, number: int) -> Result | str:
-        """Process a shard; returns the message of an error, which Ray would wrap in its own."""
+        """Process a shard; return the message of an error, because Ray would wrap a raised one."""
         try:
             if self.worker is None:
                 task = movable(self.job).on_device(self.device)

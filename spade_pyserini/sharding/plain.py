@@ -104,7 +104,7 @@ class PlainFiles:
         return PlainManifest(self.form, settings)
 
     def write_common(self, folder: Path) -> None:
-        """Nothing: all that the shards share is in the manifest."""
+        """Do nothing: all that the shards share is in the manifest."""
 
     def is_intact(self, folder: Path, shard: ShardRecord) -> bool:
         """Whether the file is as it was written."""
@@ -112,7 +112,7 @@ class PlainFiles:
         return path.is_file() and sha256(path) == shard.sha256
 
     def record_companion(self, folder: Path, shard: ShardRecord, sha256: str) -> None:
-        """Nothing: these shards have no companion with a separate digest."""
+        """Do nothing: these shards have no companion with a separate digest."""
 
     def remove(self, folder: Path, names: Iterable[str] | None) -> None:
         """Remove shards; all of them if ``names`` is None."""

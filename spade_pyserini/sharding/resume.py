@@ -37,7 +37,7 @@ class Output(Generic[M]):
 
     @contextmanager
     def locked(self) -> Iterator[set[str]]:
-        """Lock the output for one run, and list the bad documents that are added to the set."""
+        """Lock the output; yield a set whose messages are listed as bad documents on exit."""
         path = self.part.errors_path(self.folder)
         with lock(self.part.lock_path(self.folder)), list_bad_documents(path) as bad_documents:
             yield bad_documents

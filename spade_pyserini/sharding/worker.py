@@ -21,7 +21,7 @@ from spade_pyserini.sharding.protocols import Advance, MovableTask, ShardRecord,
 from spade_pyserini.sharding.reader import ShardReader, input_digest
 from spade_pyserini.sharding.resume import Output
 
-REMAINING = 0.1  # share of a shard's documents that are still computed when the next one is read
+REMAINING = 0.1  # read the next shard when this share of the current one is left to compute
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Worker:
         return advance
 
     def _read(self, number: int) -> _Read:
-        """Read a shard; prepare it unless the one of an earlier run can stay."""
+        """Read the documents of a shard; prepare them unless an earlier run finished the shard."""
         documents = self.reader.read(number)
         errors = self.reader.errors
         if not documents:

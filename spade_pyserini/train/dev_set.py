@@ -22,6 +22,7 @@ from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.aggregation import mix
 from spade_pyserini.models.extensions import corpus_weights
 from spade_pyserini.models.precision import autocast
+from spade_pyserini.models.pruning import drop_small_weights
 from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import count_terms
 from spade_pyserini.models.wordpieces import WordPieces
@@ -39,13 +40,13 @@ COUNTED_LENGTH = 256  # documents are cut to this many WordPieces to count their
 class Scores(NamedTuple):
     """Scores of all documents for all topics, and totals over the documents.
 
-    relevance: [alphas, topics, documents]. terms: number of terms from either encoder. weighted,
-    expanded: from this encoder. weighting_sum, expansion_sum: sum of this encoder's weights.
+    relevance: [alphas, topics, documents]. terms [alphas]: number of terms with a weight above 0
+    in the aggregated vectors. expanded: number of terms from the expansion encoder. weighting_sum,
+    expansion_sum: sum of this encoder's weights.
     """
 
     relevance: Tensor
-    terms: int
-    weighted: int
+    terms: Tensor
     expanded: int
     weighting_sum: float
     expansion_sum: float
@@ -81,21 +82,28 @@ class DevSet:
         queries = queries[:, terms]
         relevance = torch.zeros(len(alphas), len(self.topics), len(self.texts))
         ids = model.wordpieces.document_ids(self.texts, model.config.max_length)
-        numbers = torch.zeros(3, dtype=torch.long)
+        ratio = model.config.prune_ratio
+        numbers, expanded = torch.zeros(len(alphas), dtype=torch.long), 0
         sums = [0.0, 0.0]
         for batch, positions in batches(ids, BATCH_TOKENS):
             with autocast(precision, model.kept.device):
                 both = model(*pad_batch(batch, model.kept.device))
             own, added = (vectors.float() for vectors in both)
-            either = (own > 0) | (added > 0)
-            numbers += torch.tensor([int(x.sum()) for x in (either, own > 0, added > 0)])
+            expanded += int((added > 0).sum())
             for encoder, vectors in enumerate((own, added)):
                 sums[encoder] += float((vectors * weights).sum())
-            own, added = (vectors[:, terms] * weights[terms] for vectors in (own, added))
-            for scores, alpha in zip(relevance, alphas, strict=True):
+            if not ratio:
+                numbers += _count_terms(own, added, alphas)
+            columns = slice(None) if ratio else terms
+            own, added = (vectors[:, columns] * weights[columns] for vectors in (own, added))
+            for number, alpha in enumerate(alphas):
                 mixed = mix(own, added, alpha, model.config.saturate)
-                scores[:, positions] = (queries @ mixed.T).cpu()
-        return Scores(relevance, *(int(number) for number in numbers), *sums)
+                if ratio:  # the largest weight of a document may be that of any term
+                    mixed = drop_small_weights(mixed, ratio)
+                    numbers[number] += (mixed > 0).sum()
+                    mixed = mixed[:, terms]
+                relevance[number][:, positions] = (queries @ mixed.T).cpu()
+        return Scores(relevance, numbers, expanded, *sums)
 
     def measure(self, relevance: Tensor) -> tuple[float, float]:
         """MRR@10 and nDCG@10 of scores [topics, documents]."""
@@ -116,6 +124,14 @@ class DevSet:
             )
             for topic, scores, positions in rows
         ]
+
+
+def _count_terms(own: Tensor, added: Tensor, alphas: tuple[float, ...]) -> Tensor:
+    """Count the terms of the aggregated vectors for each alpha, [alphas]."""
+    only = {0.0: own > 0, 1.0: added > 0}  # only one encoder contributes
+    numbers = {alpha: int(terms.sum()) for alpha, terms in only.items()}
+    either = int((only[0.0] | only[1.0]).sum())
+    return torch.tensor([numbers.get(alpha, either) for alpha in alphas])
 
 
 def load_dev_sets(recipe: Recipe, wordpieces: WordPieces, data_dir: DataDir = None) -> list[DevSet]:

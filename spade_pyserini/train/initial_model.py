@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import nn
 
 from spade_pyserini.errors import UsageError
 from spade_pyserini.models import SpadeConfig, SpadeModel
 from spade_pyserini.train.recipe import Recipe
 
+# Settings of the model's config in [term_weights]; None means as in ``init``, or the default.
+TERM_WEIGHTS = ("saturate", "whole_word_forms", "prune_ratio", "corpus_gamma", "corpus_few")
 SHAPE = ("adapter_rank", "adapter_layers", "decoder_rank")  # settings that determine the tensors
 
 
@@ -30,7 +34,7 @@ def _new_model(recipe: Recipe) -> SpadeModel:
         k=settings.k,
         max_length=settings.max_length,
         pooling=settings.pooling,
-        saturate=bool(recipe.term_weights.saturate),
+        **_term_weights(recipe),
         **{name: getattr(settings, name) for name in SHAPE},
     )
     model = SpadeModel.from_backbone(settings.backbone, config, recipe.optimization.seed)
@@ -50,6 +54,10 @@ def _initial_model(recipe: Recipe) -> SpadeModel:
         message = f"recipe: the model {settings.init} is untrained"
         raise UsageError(f"{message}; name its backbone instead of init")
     changes = {"k": settings.k, "max_length": settings.max_length, "pooling": settings.pooling}
-    if recipe.term_weights.saturate is not None:
-        changes["saturate"] = recipe.term_weights.saturate
-    return model.with_settings(**changes)
+    return model.with_settings(**changes, **_term_weights(recipe))
+
+
+def _term_weights(recipe: Recipe) -> dict[str, Any]:
+    """The settings of `TERM_WEIGHTS` that the recipe names."""
+    values = {name: getattr(recipe.term_weights, name) for name in TERM_WEIGHTS}
+    return {name: value for name, value in values.items() if value is not None}

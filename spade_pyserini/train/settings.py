@@ -54,7 +54,7 @@ class ModelSettings:
     half: bool = False
 
     def __post_init__(self) -> None:
-        check("dropout is a share from 0 to below 1", 0 <= self.dropout < 1)
+        check("dropout must be from 0 to below 1", 0 <= self.dropout < 1)
         names = ("adapter_rank", "adapter_layers", "decoder_rank", "expansion_terms")
         check_not_negative(self, (*names, "encode_length"))
 
@@ -80,7 +80,7 @@ class TrainingCollection:
     share: float = 1.0
 
     def __post_init__(self) -> None:
-        check("share is above 0", 0 < self.share < math.inf)
+        check("share must be above 0", 0 < self.share < math.inf)
 
 
 @dataclass(frozen=True)
@@ -143,10 +143,10 @@ class OptimizationSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check("steps is not below warmup_steps", self.steps >= self.warmup_steps >= 0)
-        check("precision is no or bf16", self.precision in ("no", "bf16"))
-        check("schedule is constant or linear", self.schedule in ("constant", "linear"))
-        check("seed is from 0 to below 2 to the 32nd", 0 <= self.seed < 2**32)
+        check("steps must be warmup_steps or more", self.steps >= self.warmup_steps >= 0)
+        check("precision must be no or bf16", self.precision in ("no", "bf16"))
+        check("schedule must be constant or linear", self.schedule in ("constant", "linear"))
+        check("seed must be from 0 to 2**32 - 1", 0 <= self.seed < 2**32)
         check_positive(self, ("batch_size", "micro_batch"))
         names = ("rate_warmup", "max_grad_norm", "weighting_rate", "expansion_rate")
         check_not_negative(self, (*names, "head_rate", "expansion_head_rate"))
@@ -189,9 +189,9 @@ class CotrainingSettings:
     block: int = 1024
 
     def __post_init__(self) -> None:
-        check(f"strategy is one of {', '.join(STRATEGIES)}", self.strategy in STRATEGIES)
-        check("joint_alpha is a share from 0 to 1", 0 <= self.joint_alpha <= 1)
-        check("tau is a percentage above 0, up to 100", 0 < self.tau <= 100)
+        check(f"strategy must be one of {', '.join(STRATEGIES)}", self.strategy in STRATEGIES)
+        check("joint_alpha must be from 0 to 1", 0 <= self.joint_alpha <= 1)
+        check("tau must be a percentage above 0, up to 100", 0 < self.tau <= 100)
         check_positive(self, ("block",))
 
 
@@ -208,7 +208,7 @@ class PruningSettings:
     period: int = 3200
 
     def __post_init__(self) -> None:
-        check("gammas are shares from 0 to 1", all(0 <= gamma <= 1 for gamma in self.gammas))
+        check("gammas must be from 0 to 1", all(0 <= gamma <= 1 for gamma in self.gammas))
         check_positive(self, ("period",))
 
 
@@ -233,10 +233,10 @@ class DistillationSettings:
     distillation_weight: float = 1.0
 
     def __post_init__(self) -> None:
-        check("distillation is kl or margin_mse", self.loss in ("kl", "margin_mse"))
+        check("distillation.loss must be kl or margin_mse", self.loss in ("kl", "margin_mse"))
         check_not_negative(self, ("distillation_weight", "teacher_bm25"))
         needless = self.teacher_bm25 and not self.dense_teacher
-        check("teacher_bm25 is added to a dense_teacher; name one", not needless)
+        check("teacher_bm25 needs a dense_teacher; add dense_teacher=NAME", not needless)
 
 
 @dataclass(frozen=True)
@@ -248,6 +248,10 @@ class TermWeightSettings:
     corpus_idf, saturate, forms: as in `SpadeConfig`; None means as in ``init``. Each collection
         has its own idf. ``saturate`` applies to each encoder separately in training, and to the
         aggregated vector in encoding. ``forms`` is for English only.
+    whole_word_forms: as in `SpadeConfig`; None means as in ``init``. Training uses it, too.
+    prune_ratio, corpus_gamma, corpus_few: as in `SpadeConfig`; None means as in ``init``. They are
+        saved with the model, for encoding. Validation uses ``prune_ratio``, but not
+        ``corpus_gamma``, which is for entire corpora. Training uses neither of them.
     template_share: share of the queries that are put into a template ("find papers about ..."),
         which a dense teacher does not see; also for the stage ``templates``.
     """
@@ -257,11 +261,15 @@ class TermWeightSettings:
     corpus_idf: float | None = None
     saturate: bool | None = None
     forms: float | None = None
+    whole_word_forms: bool | None = None
+    prune_ratio: float | None = None
+    corpus_gamma: float | None = None
+    corpus_few: float | None = None
     template_share: float = 0.0
 
     def __post_init__(self) -> None:
-        check("idf is none, counted or learned", self.idf in ("none", "counted", "learned"))
-        check("template_share is a share from 0 to 1", 0 <= self.template_share <= 1)
+        check("idf must be none, counted or learned", self.idf in ("none", "counted", "learned"))
+        check("template_share must be from 0 to 1", 0 <= self.template_share <= 1)
         check_not_negative(self, ("idf_rate",))
 
 
@@ -323,10 +331,10 @@ def check(message: str, holds: bool) -> None:
 def check_not_negative(section: object, names: Iterable[str]) -> None:
     """Raise `UsageError` unless these settings are finite and 0 or more; None is allowed."""
     for name in names:
-        check(f"{name} is 0 or more", 0 <= (getattr(section, name) or 0) < math.inf)
+        check(f"{name} must be 0 or more", 0 <= (getattr(section, name) or 0) < math.inf)
 
 
 def check_positive(section: object, names: Iterable[str]) -> None:
     """Raise `UsageError` unless these settings are 1 or more."""
     for name in names:
-        check(f"{name} is 1 or more", getattr(section, name) >= 1)
+        check(f"{name} must be 1 or more", getattr(section, name) >= 1)

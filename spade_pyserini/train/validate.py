@@ -62,18 +62,11 @@ def validate(
         ndcg=fmean(ndcg for _, ndcg in figures[best]),
         by_alpha={f"{alpha:g}": value for alpha, value in by_alpha.items()},
         by_collection={dev.name: mrr for dev, (mrr, _) in zip(sets, figures[best], strict=True)},
-        terms=_terms(scores, best) / documents,
+        terms=sum(int(part.terms[alphas.index(best)]) for part in scores) / documents,
         expanded=sum(part.expanded for part in scores) / documents,
         expansion_share=_expansion_share(scores, best),
         documents_per_second=round(documents / seconds, 2),
     )
-
-
-def _terms(scores: list[Scores], alpha: float) -> int:
-    """The number of terms with a weight above 0 in the aggregated vectors (Eq. 10)."""
-    if alpha in (0, 1):  # only one encoder contributes
-        return sum(part.expanded if alpha else part.weighted for part in scores)
-    return sum(part.terms for part in scores)
 
 
 def _expansion_share(scores: list[Scores], alpha: float) -> float:

@@ -212,7 +212,7 @@ def test_k_encodes_again(
     assert float(measured[0]["terms per document"]) == round(manifest.terms_per_document, 2)
 
     pooled = run("sweep", *arguments, "--k", 2, *of, "--pool", recipe.data.negatives)
-    assert pooled.code == 1 and "of other documents" in pooled.err
+    assert pooled.code == 1 and "from other documents" in pooled.err
 
     assert run("sweep", *arguments, "--k", 1).code == 2
     other = tmp_path / "model"
@@ -223,7 +223,7 @@ def test_k_encodes_again(
     assert refused.code == 1 and "another model produced the components" in refused.err
     corpus = write_corpus(tmp_path / "tiny", 29)
     refused = run("sweep", *arguments, "--k", 2, "--corpus", corpus, "--model", tiny_model_folder)
-    assert refused.code == 1 and "of other documents" in refused.err
+    assert refused.code == 1 and "from other documents" in refused.err
     assert rows(folder) == measured
 
 

@@ -41,7 +41,7 @@ def test_object_stores(tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
     (store / "encode" / "tiny" / "docs0002.jsonl.gz").write_bytes(b"cut")
     assert (
         encode_corpus(corpus, tiny_model, output, EncodeOptions(shard_size=12)) == local
-    )  # and mends it
+    )  # and repairs it
     stored = {path.name: path.read_bytes() for path in (store / "encode" / "tiny").iterdir()}
     assert stored == file_bytes(tmp_path / "x")
     for number in (0, 1):

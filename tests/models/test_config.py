@@ -21,6 +21,9 @@ from spade_pyserini.errors import UsageError
         {"decoder_rank": -1},
         {"corpus_idf": 2.0},
         {"forms": -0.1},
+        {"prune_ratio": 1.0},
+        {"corpus_gamma": float("nan")},
+        {"corpus_few": 1.5},
     ],
 )
 def test_settings_out_of_range(change: dict[str, object]) -> None:

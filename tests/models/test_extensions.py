@@ -47,15 +47,65 @@ def test_forms_are_saved_with_the_model(with_fish_and_dog: SpadeModel, tmp_path:
     assert loaded.fingerprint == with_fish_and_dog.fingerprint
 
 
+@pytest.mark.parametrize("pooling", ["max", "first"])
+def test_a_piece_of_a_word_has_no_other_forms(tiny_model: SpadeModel, pooling: str) -> None:
+    """The tokenizer splits "delete" into "del ##ete", and "cats" into "cat ##s"."""
+    ids = tiny_model.wordpieces.term_ids
+    forms = torch.zeros(len(tiny_model.kept), dtype=torch.int32)
+    forms[[ids["del"], ids["dog"]]] = 1
+    forms[[ids["cat"], ids["bird"]]] = 2
+    pieces = with_forms(tiny_model, 0.5, forms).with_settings(alpha=0.0, pooling=pooling)
+    model = pieces.with_settings(whole_word_forms=True)
+
+    def vectors(model: SpadeModel, *texts: str) -> list[dict[str, float]]:
+        return list(map(SpadeEncoder(model).named, sparse(weigh(model, list(texts)))))
+
+    texts = ("delete", "the del", "cats", "delete the del")
+    inside, whole, plural, both = vectors(model, *texts)
+    assert "dog" not in inside and inside["del"] > 0
+    assert whole["dog"] == pytest.approx(whole["del"] / 2)
+    assert "bird" not in plural
+    today = vectors(pieces, *texts)
+    added = ("dog", "dog", "bird", "dog")
+    assert all(form in vector for vector, form in zip(today, added, strict=True))
+    assert [inside["del"], whole["del"]] == [vector["del"] for vector in today[:2]]
+    # Only the second "del" is a word: its weight is passed on, not that of the first one.
+    scores = model.weighting.scores(
+        model.weighting.backbone(**_inputs(model, texts[3])).last_hidden_state
+    )[0]
+    position = model.wordpieces.document_ids([texts[3]], 32)[0].index(ids["del"], 2)
+    assert both["dog"] == pytest.approx(float(scores[position]) / 2)
+
+
+def _inputs(model: SpadeModel, text: str) -> dict[str, torch.Tensor]:
+    input_ids = torch.tensor(model.wordpieces.document_ids([text], 32))
+    return {"input_ids": input_ids, "attention_mask": torch.ones_like(input_ids)}
+
+
+def test_forms_of_words_pass_on_gradients(tiny_model_folder: Path) -> None:
+    plain = SpadeModel.from_pretrained(tiny_model_folder)
+    ids = plain.wordpieces.term_ids
+    forms = torch.zeros(len(plain.kept), dtype=torch.int32)
+    forms[[ids["del"], ids["dog"]]] = 1
+    model = with_forms(plain, 0.5, forms).with_settings(whole_word_forms=True)
+    bias = model.weighting.head.get_parameter("3.bias")
+    for text, expected in (("delete", None), ("the del", 0.5)):
+        bias.grad = None
+        weight = model.weighting_vectors(**_inputs(model, text))[0, ids["dog"]]
+        weight.backward()  # type: ignore[no-untyped-call]
+        gradient = None if bias.grad is None else float(bias.grad)
+        assert (gradient or None) == expected
+
+
 def test_forms_are_switched_off_in_another_model(with_fish_and_dog: SpadeModel) -> None:
     before = with_fish_and_dog.encode(TEXTS)
     plain = with_forms(with_fish_and_dog, 0.0, None)
     assert plain.forms is None and plain.config.forms == 0.0
     assert plain.encode(TEXTS) != before
     assert with_fish_and_dog.encode(TEXTS) == before  # unchanged
-    with pytest.raises(UsageError, match=r"a share of 0\.5 needs forms"):
+    with pytest.raises(UsageError, match=r"share=0\.5 needs forms"):
         with_forms(plain, 0.5, None)
-    with pytest.raises(UsageError, match="forms is a fraction"):
+    with pytest.raises(UsageError, match="forms must be a fraction"):
         with_forms(plain, 2.0, with_fish_and_dog.forms)
 
 

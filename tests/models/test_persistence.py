@@ -73,7 +73,7 @@ def test_damaged_model_folders_are_named(tiny_model_folder: Path, tmp_path: Path
     for change, message in (
         ({"model_type": "bert"}, 'model_type is "bert"'),
         ({"tau": 3}, "unknown settings: tau"),
-        ({"alpha": 7}, "alpha is a fraction"),
+        ({"alpha": 7}, "alpha must be a fraction"),
         ({"alpha": "x"}, "alpha is 'x', which has the wrong type"),
         ({"k": 2.5}, "k is 2.5"),
         ({"bits": True}, "bits is True"),

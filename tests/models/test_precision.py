@@ -38,7 +38,7 @@ def test_precisions_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for precision, reason in (
         ("bf16", "eight times slower"),
         ("fp16", "for GPUs"),
-        ("int8", "precision is fp32, bf16, fp16, not int8"),
+        ("int8", "precision must be one of fp32, bf16, fp16, not int8"),
     ):
         with pytest.raises(UsageError, match=reason):
             check_precision(precision, CPU)

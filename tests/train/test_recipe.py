@@ -87,7 +87,7 @@ def test_tables_in_a_recipe(tmp_path: Path) -> None:
     for text, message in (
         ("[[data]]\ncorpsu = 'a'\n", "has no setting 'corpsu'; did you mean corpus"),
         ("data = [1]\n", "is a list of tables"),
-        ("[[data]]\nshare = 0\n", "share is above 0"),
+        ("[[data]]\nshare = 0\n", "share must be above 0"),
     ):
         path.write_text(text)
         with pytest.raises(UsageError, match=message):
@@ -118,18 +118,18 @@ def test_settings(tmp_path: Path) -> None:
     for setting, message in (
         ("tau", "'tau' is not a setting; write name=value"),
         ("nothing=1", "a recipe has no setting 'nothing'"),
-        ("tau=0", "tau is a percentage above 0"),
+        ("tau=0", "tau must be a percentage above 0"),
         ("k=2.5", "k is 2.5; expected int"),
-        ("strategy=magic", "strategy is one of cotrain, apart"),
+        ("strategy=magic", "strategy must be one of cotrain, apart"),
         ("batch_size=true", "batch_size is True; expected int"),
     ):
         with pytest.raises(UsageError, match=message):
             changed.with_settings([setting])
     for setting in ("joint_alpha=3", "weighting_rate=-0.1", "flops=nan", "max_grad_norm=inf"):
-        with pytest.raises(UsageError, match=f"{setting.partition('=')[0]} is "):
+        with pytest.raises(UsageError, match=f"{setting.partition('=')[0]} must be "):
             changed.with_settings([setting])
     for setting in ("expansion_terms=-5", "dev_sample=-1", "rate_warmup=-1", "seed=100000000000"):
-        with pytest.raises(UsageError, match=f"{setting.partition('=')[0]} is "):
+        with pytest.raises(UsageError, match=f"{setting.partition('=')[0]} must be "):
             changed.with_settings([setting])
     with pytest.raises(NotFoundError, match="known names: ablation, mini, paper, smoke"):
         load_recipe("papre")

@@ -1,4 +1,4 @@
-"""Effectiveness, latency and index size over alpha, gamma and k."""
+"""Effectiveness, latency and index size over alpha, gamma, k and prune_ratio."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Impact vectors for any alpha and gamma, computed from the components without the model."""
+"""Impact vectors of other settings, computed from the components without the model."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from spade_pyserini.encode.task import clipped, write_vectors
 from spade_pyserini.formats.components import ComponentVector, read_components
 from spade_pyserini.formats.vector_manifest import VectorManifest, tokenizer_path
 from spade_pyserini.models.aggregation import mix
+from spade_pyserini.models.pruning import drop_small_weights
 from spade_pyserini.models.quantize import calibrate, quantize
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.progress import progress_bar
@@ -46,7 +47,7 @@ class Components:
                 row[term_ids] = torch.maximum(row[term_ids], self._weights(vector, terms, alpha))
 
     def frequent(self, gamma: float) -> set[str]:
-        """Return the terms in more than the share gamma of the expansion vectors.
+        """Return the terms that occur in more than a share gamma of the expansion vectors.
 
         Corpus-level pruning removes them.
         """
@@ -60,11 +61,21 @@ class Components:
         return calibrate(largest.max().item(), self.manifest.settings.bits)
 
     def write_vectors(
-        self, folder: Path, alpha: float, removed: set[str], scale: float
+        self,
+        folder: Path,
+        alpha: float,
+        removed: set[str],
+        scale: float,
+        prune_ratio: float | None = None,
     ) -> VectorManifest:
-        """Write the vectors of all documents, with their manifest and tokenizer."""
+        """Write the vectors of all documents, with their manifest and tokenizer.
+
+        ``prune_ratio`` is by default that of the encoding.
+        """
         bits = self.manifest.settings.bits
         settings = replace(self.manifest.settings, alpha=alpha, scale=scale)
+        if prune_ratio is not None:
+            settings = replace(settings, prune_ratio=prune_ratio)
         components = read_components(self.source)
         shards = []
         for number, shard in enumerate(self.manifest.shards):
@@ -72,13 +83,15 @@ class Components:
             for vector in itertools.islice(components, shard.documents):
                 terms = self._terms(vector, removed)
                 weights = self._weights(vector, terms, alpha)
+                if terms:
+                    weights = drop_small_weights(weights, settings.prune_ratio)
                 too_large += clipped(weights, scale, bits)
                 pairs = zip(terms, quantize(weights, scale, bits).tolist(), strict=True)
                 impacts = {term: impact for term, impact in pairs if impact}
                 vectors.append(ImpactVector(vector.docid, impacts))
             shards.append(write_vectors(folder, number, vectors, too_large, shard.input_sha256))
         self.wordpieces.save(tokenizer_path(folder))
-        manifest = VectorManifest(settings, self.manifest.trained, complete=True, shards=shards)
+        manifest = replace(self.manifest, settings=settings, shards=shards, complete=True)
         manifest.save(folder)
         return manifest
 

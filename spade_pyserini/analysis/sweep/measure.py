@@ -53,7 +53,9 @@ def _build(components: Components, setting: Setting, work: Path) -> Row:
     """Build the index and return its sizes."""
     removed = components.frequent(setting.gamma)
     scale = components.scale(setting.alpha, removed)
-    vectors = components.write_vectors(work / "vectors", setting.alpha, removed, scale)
+    vectors = components.write_vectors(
+        work / "vectors", setting.alpha, removed, scale, setting.prune_ratio
+    )
     build_impact_index(work / "vectors", work / "index", IndexOptions(optimize=True))
     return {
         "index MB": round(folder_bytes(work / "index") / 1e6, 3),

@@ -24,6 +24,8 @@ class SweepOptions:
     gamma: shares of documents; terms in more expansion vectors than that are removed, the paper's
         gamma. 1 removes none.
     k: numbers of expansion terms per token; that of the components by default.
+    prune_ratio: terms below these fractions of the document's largest weight are dropped; that of
+        the components by default.
     measures: the measures of each setting.
     level: the lowest grade that binary measures count as relevant.
     overwrite: discard the results of earlier calls.
@@ -32,13 +34,14 @@ class SweepOptions:
     alpha: Sequence[float] = ALPHAS
     gamma: Sequence[float] = (1.0,)
     k: Sequence[int] = ()
+    prune_ratio: Sequence[float] = ()
     measures: Sequence[Measure] = DEFAULT_MEASURES
     level: int = 1
     overwrite: bool = False
 
     def __post_init__(self) -> None:
-        for name, values in (("alpha", self.alpha), ("gamma", self.gamma)):
-            if invalid := [value for value in values if not 0 <= value <= 1]:
+        for name in ("alpha", "gamma", "prune_ratio"):
+            if invalid := [value for value in getattr(self, name) if not 0 <= value <= 1]:
                 raise UsageError(f"{name}={invalid[0]}: expected a number from 0 to 1")
 
 
@@ -55,3 +58,4 @@ class Setting(NamedTuple):
     alpha: float
     gamma: float
     k: int
+    prune_ratio: float = 0.0

@@ -28,7 +28,7 @@ def check_origin(manifest: VectorManifest, origin: Origin | None) -> None:
     if _digests(origin.corpus, settings.shard_size) != [
         shard.input_sha256 for shard in manifest.shards
     ]:
-        message = "the components are of other documents than this corpus"
+        message = "the components were made from other documents than this corpus has"
         raise ArtifactError(f"{message}; give theirs with corpus=NAME")
 
 
@@ -56,4 +56,5 @@ def encode_components(folder: Path, k: int, manifest: VectorManifest, origin: Or
 def _configured(encoder: SpadeEncoder, manifest: VectorManifest, k: int) -> SpadeEncoder:
     """Return the encoder with the settings of the vectors, but this ``k``."""
     settings = manifest.settings
-    return encoder.with_settings(alpha=settings.alpha, max_length=settings.max_length, k=k)
+    names = ("alpha", "max_length", "prune_ratio", "corpus_gamma")
+    return encoder.with_settings(k=k, **{name: getattr(settings, name) for name in names})

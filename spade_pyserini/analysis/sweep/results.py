@@ -14,7 +14,8 @@ from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 from spade_pyserini.formats.tables import render
 
 FORMAT = "spade_pyserini.sweep/1"
-PARAMETERS = ["alpha", "gamma", "k"]
+PARAMETERS = ["alpha", "gamma", "k", "prune_ratio"]
+LATER = {"prune_ratio": 0.0}  # parameters that sweeps of older versions do not have
 COSTS = ["ms per query", "index MB", "terms per document", "documents", "removed terms"]
 CURE = "choose another output, or pass overwrite=True to replace it"
 Row = dict[str, float]
@@ -40,22 +41,29 @@ class Results:
         values = {"format": FORMAT, **digests, "columns": self.columns}
         if self.path.exists() and manifest.exists():
             saved = read_sealed(manifest, FORMAT)
+            if saved.get("columns") == self._older_columns:
+                saved["columns"] = self.columns
             if differing := [name for name in values if saved.get(name) != values[name]]:
-                message = f"{self.path} is of other {' and '.join(differing)}"
+                message = f"{self.path} has results of other {' and '.join(differing)}"
                 raise OutputExistsError(f"{message}; {CURE}")
             self.rows = self._read()
         elif self.path.exists():
             raise OutputExistsError(f"{self.path} exists without {manifest.name}; {CURE}")
         write_sealed(manifest, values)
 
-    def __contains__(self, setting: tuple[float, float, int]) -> bool:
+    @property
+    def _older_columns(self) -> list[str]:
+        """The columns of an older version."""
+        return [name for name in self.columns if name not in LATER]
+
+    def __contains__(self, setting: tuple[float, ...]) -> bool:
         cells = [_cell(value) for value in setting]
         return any([_cell(row[name]) for name in PARAMETERS] == cells for row in self.rows)
 
     def add(self, row: Row) -> None:
         """Add a row and write all of them."""
         self.rows.append(row)
-        self.rows.sort(key=lambda row: (row["k"], -row["gamma"], row["alpha"]))
+        self.rows.sort(key=lambda row: (row["k"], row["prune_ratio"], -row["gamma"], row["alpha"]))
         with atomic_write(self.path) as stream:
             stream.write(self.table("csv").encode() + b"\n")
 
@@ -66,12 +74,13 @@ class Results:
 
     def _read(self) -> list[Row]:
         lines = csv.reader(line for _, line in read_lines(self.path))
-        if next(lines, None) != self.columns:
+        columns = next(lines, None)
+        if columns is None or columns not in (self.columns, self._older_columns):
             raise InputError(
                 "not the header of a sweep; pass overwrite=True to replace it", self.path, 1
             )
         try:
-            return [dict(zip(self.columns, map(float, line), strict=True)) for line in lines]
+            return [LATER | dict(zip(columns, map(float, line), strict=True)) for line in lines]
         except ValueError as error:
             message = f"not a row of a sweep ({error}); pass overwrite=True to replace it"
             raise InputError(message, self.path, lines.line_num) from None

@@ -1,4 +1,4 @@
-"""A sweep: measure every setting of a grid of alpha, gamma and k."""
+"""A sweep: measure every setting of a grid of alpha, gamma, k and prune_ratio."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import json
 import logging
-from dataclasses import asdict
 from pathlib import Path
 
 from spade_pyserini.analysis.sweep.components import Components
@@ -61,7 +60,8 @@ def sweep(
             remove(work)
         warm_up = -(-WARM_UP // len(topics))
         for k in ks:
-            missing = [setting for setting in _grid(options, k) if setting not in results]
+            grid = _grid(options, k, manifest.settings.prune_ratio)
+            missing = [setting for setting in grid if setting not in results]
             if not missing:
                 continue
             folder = source
@@ -82,19 +82,21 @@ def sweep(
 
 
 def _remove_runs(folder: Path) -> None:
-    for path in folder.glob("run.alpha-*.gamma-*.k-*.txt"):
+    for path in folder.glob("run.alpha-*.gamma-*.k-*.txt"):  # with and without prune_ratio
         remove(path)
 
 
 def run_path(folder: Path, setting: Setting) -> Path:
     """Return the path of a setting's run in the folder of a sweep."""
-    alpha, gamma, k = setting
-    return folder / f"run.alpha-{alpha:g}.gamma-{gamma:g}.k-{k}.txt"
+    alpha, gamma, k, ratio = setting
+    pruned = f".prune-{ratio:g}" if ratio else ""  # other runs keep their names
+    return folder / f"run.alpha-{alpha:g}.gamma-{gamma:g}.k-{k}{pruned}.txt"
 
 
-def _grid(options: SweepOptions, k: int) -> list[Setting]:
-    pairs = itertools.product(dict.fromkeys(options.gamma), dict.fromkeys(options.alpha))
-    return [Setting(alpha, gamma, k) for gamma, alpha in pairs]
+def _grid(options: SweepOptions, k: int, prune_ratio: float) -> list[Setting]:
+    axes = (options.prune_ratio or [prune_ratio], options.gamma, options.alpha)
+    settings = itertools.product(*map(dict.fromkeys, axes))
+    return [Setting(alpha, gamma, k, ratio) for ratio, gamma, alpha in settings]
 
 
 def _scores(qrels: Qrels, rankings: list[Ranking], options: SweepOptions) -> Row:
@@ -109,7 +111,7 @@ def _digests(
 ) -> dict[str, str]:
     """Digests of everything besides the settings that the results depend on."""
     inputs = {
-        "components": [manifest.corpus_fingerprint, asdict(manifest.settings)],
+        "components": [manifest.corpus_fingerprint, manifest.settings.recorded()],
         "topics": topics,
         "judgements": [qrels, level],
     }

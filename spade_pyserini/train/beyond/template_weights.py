@@ -34,6 +34,7 @@ from spade_pyserini.train.beyond.query_templates import TEMPLATES, apply_templat
 from spade_pyserini.train.beyond.unlabelled import samples_from_run
 from spade_pyserini.train.data import TrainingData, load_training_data
 from spade_pyserini.train.dev_set import load_dev_sets
+from spade_pyserini.train.initial_model import TERM_WEIGHTS
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import write_card
@@ -83,7 +84,7 @@ def _fit_model(run: Run) -> None:
 
 def _check_settings(recipe: Recipe, model: SpadeModel) -> None:
     """Raise `UsageError` if the recipe has settings of the model that this stage cannot change."""
-    for name in ("saturate", "forms", "corpus_idf"):
+    for name in (*TERM_WEIGHTS, "forms", "corpus_idf"):
         wanted, actual = getattr(recipe.term_weights, name), getattr(model.config, name)
         if wanted is not None and wanted != actual:
             message = f"recipe: {name} is {wanted}, but {actual} in {recipe.model.init}"

@@ -1,0 +1,105 @@
+"""Corpus-level pruning for the corpus that is encoded.
+
+Training removes the terms that are in too many of the *training* documents (the paper's gamma). In
+another corpus, the expansion encoder may still add some term to most documents, where it says
+nothing. With ``corpus_gamma``, such terms are found before encoding, on a sample of the corpus, and
+removed from the expansion vectors. A document that contains the term keeps the weight that the
+weighting encoder gives to it.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+
+import torch
+
+from spade_pyserini.encode.batches import batches
+from spade_pyserini.encode.options import BATCH_TOKENS
+from spade_pyserini.models.encoder import SpadeEncoder
+from spade_pyserini.models.pruning import is_noise
+from spade_pyserini.progress import Progress
+from spade_pyserini.records import RemovedTerm
+
+SAMPLE = 1000  # largest number of documents in a sample
+LEAST = 100  # smaller corpora are not pruned: in few documents, any share may be chance
+DIGITS = 4  # of the shares of documents
+
+
+class EvenSample:
+    """Texts spread evenly over a stream of unknown length: every n-th text, from the first.
+
+    All texts up to ``size``; of a longer stream between ``size / 2`` and ``size`` texts. The sample
+    depends on nothing but the stream.
+    """
+
+    def __init__(self, size: int = SAMPLE) -> None:
+        self.size = size
+        self.texts: list[str] = []
+        self._seen, self._step = 0, 1
+
+    def add(self, text: str) -> None:
+        """Take the next text of the stream."""
+        if self._seen % self._step == 0:
+            if len(self.texts) == self.size:
+                self.texts, self._step = self.texts[::2], 2 * self._step
+            if self._seen % self._step == 0:
+                self.texts.append(text)
+        self._seen += 1
+
+
+def expansion_only(encoder: SpadeEncoder) -> SpadeEncoder:
+    """Return an encoder that computes only expansion vectors, without pruning.
+
+    Its fingerprint depends on everything that the removed terms depend on besides the corpus, but
+    not on settings such as ``alpha``, which change nothing about them.
+    """
+    plain = encoder.with_settings(
+        alpha=1.0, prune_ratio=0.0, saturate=False, scale=None, bits=8, trained=True
+    )
+    # One precision on all machines: workers may have other devices than this process.
+    return replace(plain, precision="fp32", removed=())
+
+
+def find_noise(
+    encoder: SpadeEncoder, texts: list[str], progress: str = "bar"
+) -> tuple[RemovedTerm, ...]:
+    """Return the terms to remove from the expansion vectors of a corpus, the most frequent first.
+
+    ``texts`` is a sample of its documents. None are removed from a corpus of less than `LEAST`
+    documents.
+    """
+    if len(texts) < LEAST:
+        return ()
+    config, sampler = encoder.config, expansion_only(encoder)
+    ids = sampler.wordpieces.document_ids(texts, config.max_length)
+    expanded = torch.zeros(len(sampler.model.kept), dtype=torch.long)
+    contained = torch.zeros_like(expanded)
+    task = "sampling expansion terms"
+    with closing(Progress(progress, task=task)) as bar, sampler.fixed():
+        bar.expect(len(ids))
+        for batch, _ in batches(ids, BATCH_TOKENS):
+            expanded += (sampler.weigh(batch) > 0).sum(dim=0).cpu()
+            for document in batch:
+                contained[list(set(document))] += 1
+            bar(len(batch), 0)
+    shares = expanded / len(ids), contained / len(ids)
+    noise = is_noise(*shares, config.corpus_gamma, config.corpus_few).nonzero().squeeze(1)
+    removed = [
+        RemovedTerm(
+            sampler.wordpieces.terms[term_id],
+            *(round(float(share[term_id]), DIGITS) for share in shares),
+        )
+        for term_id in noise.tolist()
+    ]
+    return tuple(sorted(removed, key=lambda term: -term.expanded))
+
+
+def describe_removed(removed: tuple[RemovedTerm, ...]) -> str:
+    """Say in one line what corpus-level pruning removed, for logs."""
+    if not removed:
+        return "corpus-level pruning removed no expansion term"
+    first = removed[0]
+    number = "1 expansion term" if len(removed) == 1 else f"{len(removed)} expansion terms"
+    example = f"{first.term} ({first.expanded * 100:.0f} % of the documents)"
+    return f"corpus-level pruning removed {number}, such as {example}"

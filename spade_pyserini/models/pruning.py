@@ -1,0 +1,24 @@
+"""Pruning beyond the paper: small weights of a document, and noise among the expansion terms."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+
+def drop_small_weights(vectors: Tensor, ratio: float) -> Tensor:
+    """Set the weights below ``ratio`` times the largest weight of their document to 0.
+
+    vectors [..., |V|], without negative weights. A ratio of 0 returns the vectors unchanged.
+    """
+    if not ratio:
+        return vectors
+    return vectors * (vectors >= ratio * vectors.amax(dim=-1, keepdim=True))
+
+
+def is_noise(expanded: Tensor, contained: Tensor, gamma: float, few: float) -> Tensor:
+    """Return True for terms that expansion adds to many documents, while few contain them, [|V|].
+
+    expanded, contained [|V|]: the shares of documents whose expansion vector has the term, and
+    whose text has it. Many is a share above ``gamma``, few is less than ``few`` times that share.
+    """
+    return (expanded > gamma) & (contained < few * expanded)
