@@ -1,4 +1,9 @@
-"""Statistics of an impact index."""
+"""Statistics of an impact index, and the terms in it that may be noise.
+
+A term in a large share of the documents separates few of them from the others. If most of these
+documents do not contain it, the model has added it, and it is noise. The index does not know what
+the documents contain. The counts file of the vectors does, see `spade_pyserini.encode.counts_file`.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +11,38 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from spade_pyserini.formats.paths import folder_bytes
+from spade_pyserini.formats.digests import sha256
+from spade_pyserini.formats.index_manifest import IndexManifest
+from spade_pyserini.formats.paths import folder_bytes, sibling
 from spade_pyserini.formats.tables import text_table
+from spade_pyserini.formats.vector_manifest import manifest_path
 from spade_pyserini.index.describe import describe_impact_index
-from spade_pyserini.index.postings import Postings
+from spade_pyserini.index.postings import IndexStatistics, Postings
 
 PERCENTILES = (1, 25, 50, 75, 99)
 BAR = 40  # characters of the longest bar of the histogram
 BINS = 16  # number of bins in the histogram
+MANY = 0.3  # share of the documents from which on a term may be noise
+FEW = 0.2  # it is noise if less than this fraction of these documents contain it
+EXAMINED = 10_000  # most frequent terms that are examined; all with a share above `MANY`
+SHOWN = 20  # terms named in a remark
 
 
-def index_stats(index: str | Path, frequent: int = 20) -> dict[str, Any]:
+def index_stats(
+    index: str | Path, frequent: int = 20, counts: str | Path | None = None
+) -> dict[str, Any]:
     """Return the numbers of documents, terms and postings, document lengths, impacts and sizes.
 
-    ``frequent`` is the number of most frequent terms to include.
+    ``frequent`` is the number of most frequent terms to include. ``counts`` is the counts file of
+    the vectors, which shows which terms are noise. It is found without this parameter if index and
+    vectors are in ``index/X`` and ``encode/X``.
     """
     folder = Path(index)
-    describe_impact_index(folder)
+    manifest = describe_impact_index(folder)
     with Postings(folder) as postings:
-        figures = postings.statistics(frequent)
+        figures = postings.statistics(max(frequent, EXAMINED))
+    path = Path(counts) if counts else _find_counts(folder, manifest)
+    contained = None if path is None else _contained_shares(path)
     size = folder_bytes(folder)
     lengths = figures.lengths
     return {
@@ -36,8 +54,68 @@ def index_stats(index: str | Path, frequent: int = 20) -> dict[str, Any]:
         "terms_per_document": round(fmean(lengths), 1) if lengths else 0.0,
         "percentiles": {str(p): _percentile(lengths, p) for p in PERCENTILES} if lengths else {},
         "impacts": {str(impact): number for impact, number in figures.impacts.items()},
-        "frequent": [term._asdict() for term in figures.frequent],
+        "frequent": [term._asdict() for term in figures.frequent[:frequent]],
+        "widespread": _widespread(figures, contained),
+        "counts": None if path is None else str(path),
     }
+
+
+def _find_counts(folder: Path, manifest: IndexManifest) -> Path | None:
+    """The counts file of the vectors of an index in ``index/X``, if they are in ``encode/X``."""
+    vectors = folder.absolute().parent.parent / "encode" / folder.absolute().name
+    path = sibling(vectors, "counts.json")
+    if not (path.is_file() and manifest_path(vectors).is_file()):
+        return None
+    return path if sha256(manifest_path(vectors)) == manifest.source_sha256 else None
+
+
+def _contained_shares(path: Path) -> dict[str, float]:
+    """The share of documents that contain each term."""
+    from spade_pyserini.encode.counts_file import read_document_shares
+
+    return read_document_shares(path)
+
+
+def _widespread(
+    figures: IndexStatistics, contained: dict[str, float] | None
+) -> list[dict[str, Any]]:
+    """The terms in more than the share `MANY` of the documents that may be noise.
+
+    If it is known which share of the documents contains them, the others are left out.
+    """
+    total = max(1, len(figures.lengths))
+    terms = []
+    for term in figures.frequent:
+        share = term.documents / total
+        own = None if contained is None else contained.get(term.term, 0.0)
+        if share > MANY and (own is None or own < FEW * share):
+            known = own if own is None else round(own, 4)
+            terms.append({"term": term.term, "share": round(share, 4), "contained": known})
+    return terms
+
+
+def noise_remark(stats: dict[str, Any]) -> str | None:
+    """Name the terms that the model added to many documents, None if it added none.
+
+    Without the counts of the documents, the terms are those that it may have added.
+    """
+    terms = stats["widespread"]
+    if not terms:
+        return None
+    named = ", ".join(map(_with_shares, terms[:SHOWN])) + (", ..." if len(terms) > SHOWN else "")
+    number = "1 term is" if len(terms) == 1 else f"{len(terms)} terms are"
+    reason = (
+        "; whether these contain them is not known"
+        if stats["counts"] is None
+        else (", but few of these contain them")
+    )
+    return f"{number} in more than {MANY:.0%} of the documents{reason}: {named}"
+
+
+def _with_shares(term: dict[str, Any]) -> str:
+    own = term["contained"]
+    known = "" if own is None else f", contained in {own:.1%}"
+    return f"{term['term']} ({term['share']:.0%}{known})"
 
 
 def _percentile(ascending: list[int], percent: int) -> int:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 
 from spade_pyserini.cli import arguments
 
-EXAMPLE = "spade stats index/pydoc.spade-mini"
+EXAMPLE = """spade stats index/pydoc.spade-mini
+  spade stats index/pydoc.spade-mini --counts encode/pydoc.spade-mini.counts.json"""
+
+logger = logging.getLogger(__name__)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -23,16 +27,27 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="number of frequent terms to print",
     )
+    add(
+        "--counts",
+        metavar="FILE",
+        help="the .counts.json of the vectors, to find terms that the model adds to many documents "
+        "(default: that of encode/NAME for an index/NAME)",
+    )
     add("--json", action="store_true", help="print JSON")
     return parser
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the statistics."""
-    from spade_pyserini.analysis.stats import index_stats, show
+    from spade_pyserini.analysis.stats import index_stats, noise_remark, show
 
-    stats = index_stats(options.index, options.frequent)
+    stats = index_stats(options.index, options.frequent, options.counts)
     print(json.dumps(stats, ensure_ascii=False) if options.json else show(stats))
+    remark = noise_remark(stats)
+    if remark and stats["counts"]:
+        logger.warning("%s; `spade encode --corpus-gamma 0.3` removes such terms", remark)
+    elif remark:
+        logger.info("%s; --counts FILE shows which of them the model added", remark)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from spade_pyserini.lucene.runtime import (
     find_java,
 )
 
+STACK_MEGABYTES = 8  # the usual size of the main thread's stack on Linux
 # Strong references: Java resets the level of a logger that is garbage-collected.
 _LOGGERS: list[Any] = []
 
@@ -49,6 +50,9 @@ def start() -> Java:
     jnius_config.add_options("-Dslf4j.internal.verbosity=WARN")
     # Leave signals to Python: at Ctrl-C the JVM would exit without running Python's clean-up.
     jnius_config.add_options("-Xrs")
+    # Java protects the main thread's stack below this depth, 1 MB by default. Python 3.13 lets C
+    # code such as json recurse deeper, and the process would crash.
+    jnius_config.add_options(f"-Xss{STACK_MEGABYTES}m")
     if VECTOR_MODULE in java.modules:
         jnius_config.add_options(f"--add-modules={VECTOR_MODULE}")
     try:

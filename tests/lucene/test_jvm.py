@@ -53,3 +53,15 @@ def test_starting_the_jvm_prints_nothing() -> None:
     done = child("timeit", "-n1", "-r1", code)
     assert done.returncode == 0
     assert done.stderr == ""
+
+
+@pytest.mark.java
+def test_python_can_use_its_whole_stack() -> None:
+    """With this limit, Python 3.11 recurses in C as deep as 3.13 does; 3.12 raises an error."""
+    code = (
+        "import contextlib, json, sys; from spade_pyserini.lucene import jvm; jvm.start()\n"
+        "sys.setrecursionlimit(10_000)\n"
+        "with contextlib.suppress(RecursionError): json.loads('[' * 9_000 + ']' * 9_000)"
+    )
+    done = child("timeit", "-n1", "-r1", code)
+    assert done.returncode == 0, done.stderr
