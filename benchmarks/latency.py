@@ -101,7 +101,7 @@ def measure_in_child(
 
 
 def measure(options: argparse.Namespace) -> dict[str, float]:
-    """Measure an engine in this process; imports count for the time to the first answer."""
+    """Measure an engine in this process. The time to the first answer includes imports."""
     search = SEARCHERS[options.role](options.index[0])
     (hits,) = options.hits
     search(FIRST, hits)

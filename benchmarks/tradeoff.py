@@ -193,7 +193,7 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 def draw(rows: list[dict[str, Any]], note: str, path: Path) -> None:
-    """Draw both panels. The background is opaque: it is read on light and on dark pages."""
+    """Draw both panels. The background is opaque, because pages may be light or dark."""
     import matplotlib
 
     matplotlib.use("Agg")

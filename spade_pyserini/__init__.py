@@ -95,7 +95,7 @@ _load = lazy(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":  # of the installed package; setup.cfg is where it is written
+    if name == "__version__":  # read from the metadata of the installed package
         return version("spade_pyserini")
     return _load(name)
 

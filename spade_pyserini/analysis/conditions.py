@@ -34,7 +34,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Condition:
-    """Commands and their figures. ``published`` tells the figures that others have published."""
+    """Commands and the figures that they must give. ``published``: figures of others, as text."""
 
     name: str
     title: str

@@ -35,7 +35,7 @@ class ReportOptions:
     level: the lowest grade that binary measures count as relevant.
     topics: topics whose texts are shown.
     figures: image files, see `sweep_figures`.
-    breakdown: a table of ``spade breakdown --format csv``.
+    breakdown: a file with the output of ``spade breakdown --format csv``.
     """
 
     baseline: str | None = None

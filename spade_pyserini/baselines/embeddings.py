@@ -18,7 +18,7 @@ from spade_pyserini.sharding.plain import PlainFiles, PlainManifest, PlainShard
 from spade_pyserini.sharding.protocols import ShardRecord
 
 FORMAT = "spade_pyserini.dense/2"
-DOCIDS_FORMAT = "spade_pyserini.dense/1"  # the format of old manifests, too
+DOCIDS_FORMAT = "spade_pyserini.dense/1"  # version 1 manifests have this format, too
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class DenseFiles(PlainFiles):
         return super().load(folder, name)
 
     def _load_version_1(self, folder: Path, path: Path) -> PlainManifest:
-        """Version 1 has the number of shards, 0 if unfinished; records are in the docids files."""
+        """Read a manifest of version 1: it has only the number of shards, 0 if unfinished."""
         values = read_sealed(path, DOCIDS_FORMAT)
         number, shards = values["shards"], []
         for rows in sorted(folder.glob("docs*.npy")):

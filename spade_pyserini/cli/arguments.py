@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 MEASURES = "MRR@10 nDCG@10 MAP R@100 R@1000"
 CORPUS_HELP = (
-    "a name that `spade corpora` lists, or a folder or file in the form of BEIR (corpus.jsonl), "
+    "a name that `spade corpora` lists, or a folder or file in the format of BEIR (corpus.jsonl), "
     "MS MARCO (collection.tsv) or Pyserini (id, contents), plain or .gz"
 )
 TOPICS_HELP = "a split (pydoc/test), or a file: .tsv, .jsonl, .json, .trec, plain or .gz"

@@ -10,8 +10,8 @@ from spade_pyserini.cli import arguments
 EXAMPLE = "spade corpora --data-dir ~/data"
 NAMES = """
 A split has topics and judgements and is called CORPUS/SPLIT, as in scifact/test. The names of
-Pyserini and ir_datasets work as well. So do any other id of ir_datasets, a folder in the form of
-BEIR (FOLDER for the documents, FOLDER/test for a split), and hf:OWNER/DATASET for texts on
+Pyserini and ir_datasets work as well. So do any other id of ir_datasets, a folder in BEIR
+format (FOLDER for the documents, FOLDER/test for a split), and hf:OWNER/DATASET for texts on
 Hugging Face."""
 
 
@@ -52,5 +52,5 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _splits(folder: Path) -> str:
-    """Names of the splits of a folder in the form of BEIR."""
+    """Names of the splits of a folder in BEIR format."""
     return " ".join(sorted(path.stem for path in folder.glob("qrels/*.tsv")))

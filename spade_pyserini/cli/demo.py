@@ -36,7 +36,7 @@ STEPS = (
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade demo``."""
-    description = "Encode, index, search and score the documentation of Python's own library."
+    description = "Encode, index, search and score the documentation of Python's standard library."
     return arguments.new_parser("demo", description, "spade demo")
 
 

@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> None:
     for what, state, cure in findings:
         print(f"{'ok' if cure is None else 'WRONG':6} {what:13} {state}")
         if cure:
-            print(f"{'':6} {'':13} cure: {cure}")
+            print(f"{'':6} {'':13} fix: {cure}")
     failed = sum(finding.cure is not None for finding in findings)
     if failed:
         raise SpadeError(f"{failed} of {len(findings)} checks failed")

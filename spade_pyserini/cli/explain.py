@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
 
     from spade_pyserini.analysis.explain import explain_match, heat_map, heat_map_html, match_table
     from spade_pyserini.corpora import open_corpus
-    from spade_pyserini.encode.counts_file import count_corpus, load_counts
+    from spade_pyserini.encode.counts_file import count_corpus, fit_encoder
     from spade_pyserini.models import SpadeEncoder
     from spade_pyserini.models.hub import DEFAULT
 
@@ -61,10 +61,10 @@ def run(options: argparse.Namespace) -> None:
     encoder = SpadeEncoder.from_pretrained(options.model or DEFAULT)
     if encoder.needs_counts:
         if options.counts:
-            encoder = encoder.for_corpus(load_counts(Path(options.counts), encoder.wordpieces))
+            encoder = fit_encoder(encoder, Path(options.counts))
         elif corpus is not None:
-            max_length = encoder.config.max_length
-            encoder = encoder.for_corpus(count_corpus(corpus, encoder.wordpieces, max_length))
+            counted = count_corpus(corpus, encoder)
+            encoder = encoder.for_corpus(counted.counts, counted.removed)
     if encoder.config.scale is None:
         logger.warning("the model has no scale: impacts are relative to this document's largest")
     terms = encoder.explain(text)

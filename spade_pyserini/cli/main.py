@@ -41,7 +41,7 @@ def main_of_module(name: str) -> int:
 
 
 def run_command(name: str, arguments: list[str], prog: str) -> int:
-    """Run a command and return its exit code; errors that a user can mend become one line."""
+    """Run a command and return its exit code; print errors that a user can fix as one line."""
     command = registry.load(name)
     parser = command.parser()
     parser.prog = prog
@@ -56,7 +56,7 @@ def run_command(name: str, arguments: list[str], prog: str) -> int:
     except KeyboardInterrupt:
         print("interrupted; run the same command again to continue", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of our output, such as head, has ended
+    except BrokenPipeError:  # the program that reads our output, such as head, has exited
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:  # permissions, a full disk, a file where a folder should be

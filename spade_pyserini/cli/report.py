@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
     add("--baseline", metavar="RUN", help="compare the other runs with it (default: the first)")
     add("--topics", metavar="NAME|FILE", help="show the texts of these topics")
     add("--sweep", action="append", default=[], metavar="DIR", help="show the figures of a sweep")
-    add("--breakdown", metavar="FILE", help="a table of `spade breakdown --format csv`")
+    add("--breakdown", metavar="FILE", help="output of `spade breakdown --format csv`")
     add("--title", metavar="TEXT", help="title of the page (default: the name of the judgements)")
     add("--output", required=True, metavar="FILE", help="the page, .html")
     add("--overwrite", action="store_true", help="replace an existing page")

@@ -20,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade rerank``."""
     parser = arguments.new_parser("rerank", "Re-rank a TREC run with a cross-encoder.", EXAMPLE)
     add = parser.add_argument
-    add("--run", required=True, metavar="FILE", help="a TREC run, the first stage")
+    add("--run", required=True, metavar="FILE", help="the TREC run to re-rank")
     add("--topics", required=True, metavar="NAME|FILE", help="topics of the run")
     add("--corpus", required=True, metavar="NAME|PATH", help="corpus of the run")
     add("--model", required=True, metavar="NAME|DIR", help="a cross-encoder: hub name or folder")

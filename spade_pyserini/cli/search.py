@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade search``."""
-    description = "Search an index. A query is cut into WordPieces; a repeated one counts once."
+    description = "Search an index. A query is split into WordPieces; a repeated one counts once."
     parser = arguments.new_parser("search", description, EXAMPLE)
     add = parser.add_argument
     add("--index", required=True, metavar="DIR", help="an index of `spade index`")

@@ -1,6 +1,6 @@
 """The catalogue: the collections known by name, with Pyserini's and ir_datasets' names for them.
 
-A collection's local copy is looked up in the data directory, in BEIR's or MS MARCO's form (see
+A collection's local copy is looked up in the data directory, in BEIR or MS MARCO format (see
 `spade_pyserini.corpora.data_directory`). Without one, ir_datasets downloads the collection.
 """
 

@@ -2,7 +2,7 @@
 
 It is the ``data_dir`` that a function is given, or else the environment variable
 ``SPADE_DATA_DIR``. A folder directly below it that holds a corpus is known by the folder's name.
-In BEIR's form it has splits as well::
+In BEIR format it has splits as well::
 
     DATA_DIR/insuranceqa/corpus.jsonl.gz       open_corpus("insuranceqa")
     DATA_DIR/insuranceqa/queries.jsonl.gz

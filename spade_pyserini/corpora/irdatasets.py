@@ -82,6 +82,6 @@ def _load(name: str) -> Iterator[Any]:
     except (requests.RequestException, OSError, RuntimeError) as error:
         raise NotFoundError(
             f"{name!r} is not on this machine and ir_datasets could not download it; get the files "
-            "and give their path instead of the name, or put them in BEIR's form into a folder "
+            "and give their path instead of the name, or put them in BEIR format into a folder "
             "below the data directory (data_dir=DIR)"
         ) from error

@@ -1,8 +1,8 @@
 """Topics and judgements that belong to a collection, by name.
 
-``scifact/test``, and Pyserini's and ir_datasets' names for the same; ``NAME/test`` for a folder of
-the data directory and ``FOLDER/test`` for any folder in BEIR's form, where it stands for
-``queries.jsonl`` and ``qrels/test.tsv``.
+``scifact/test`` is a split of the catalogue; Pyserini's and ir_datasets' names for it work, too.
+``NAME/test`` is a split of a folder in the data directory, ``FOLDER/test`` of any folder in BEIR
+format: the files ``queries.jsonl`` and ``qrels/test.tsv``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PASSAGE_LEVEL = 2  # TREC DL passages: grade 1 means "related", not relevant in 
 
 @dataclass(frozen=True)
 class Split:
-    """Where the topics and judgements of a split are: in files, or at ir_datasets.
+    """Where the topics and judgements of a split are: in files, or in ir_datasets.
 
     name: for file names, such as ``scifact-test``.
     queries: files of topics.
@@ -68,7 +68,7 @@ def split_names(data_dir: str | Path | None = None) -> Iterator[str]:
 
 
 def _level(collection: str, split: str) -> int:
-    """The level of TREC's official evaluation scripts: higher for the passages of DL tracks."""
+    """The lowest relevant grade in TREC's evaluation: 2 for the passages of DL tracks, else 1."""
     is_passage = "msmarco" in collection and "doc" not in collection
     is_track = any(track in split for track in ("dl19", "dl20", "trec-dl-20"))
     return PASSAGE_LEVEL if is_passage and is_track else 1

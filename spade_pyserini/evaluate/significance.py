@@ -38,8 +38,8 @@ def paired_t_test(
     differences = [run[topic] - baseline[topic] for topic in topics]
     mean = sum(differences) / len(topics)
     if len(topics) < 2 or max(differences) == min(differences):
-        # Without variance the test is undefined. No difference anywhere is not significant, the
-        # same difference for all of several topics is.
+        # The test is undefined without variance. If all differences are 0, or there is only one
+        # topic, p is 1. If several topics all have the same difference, p is 0.
         return PairedTest(mean, 0.0 if mean and len(topics) > 1 else 1.0)
     p = float(ttest_rel([run[topic] for topic in topics], list(baseline.values())).pvalue)
     return PairedTest(mean, min(1.0, p * comparisons) if math.isfinite(p) else 1.0)

@@ -47,7 +47,7 @@ def write_bulk(
     then renamed, the mapping last: if the mapping exists, all files do.
     """
     if field not in FIELD_TYPES:
-        raise UsageError(f"field is {' or '.join(FIELD_TYPES)}, not {field}")
+        raise UsageError(f"field must be {' or '.join(FIELD_TYPES)}, not {field}")
     describe_impact_index(Path(index))
     base = Path(output)
     old = [sibling(base, name) for name in (MAPPING, QUERY)]

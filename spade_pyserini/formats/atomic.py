@@ -18,9 +18,9 @@ from spade_pyserini.formats.paths import is_local
 def atomic_write(path: Path, temporary: Path | None = None) -> Iterator[IO[bytes]]:
     """Write to a temporary file; flush it and rename it to ``path`` only if no error occurred.
 
-    ``temporary`` is the path of the temporary file, on the same file system. Folders whose every
-    file is read by another program need one outside the folder. In an object store the collected
-    bytes are uploaded in one request at the end, which is atomic.
+    ``temporary`` is the path of the temporary file, on the same file system. Set it if another
+    program reads every file in the folder of ``path``. In an object store, the collected bytes are
+    uploaded in one request at the end, which is atomic.
     """
     if not is_local(path):
         buffer = io.BytesIO()

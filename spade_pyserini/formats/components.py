@@ -109,7 +109,7 @@ def remove_components(folder: Path, files: Iterable[str] | None = None) -> None:
         remove(manifest_path(folder))
     for name in removed:
         remove(path / name)
-    with suppress(OSError):  # the folder does not exist, or has files of somebody else
+    with suppress(OSError):  # the folder does not exist, or has other files
         path.rmdir()
 
 

@@ -1,4 +1,4 @@
-"""What digests are computed from: the bytes of a file, the settings of a dataclass."""
+"""Digests of files, and the fields of a dataclass that enter a digest."""
 
 from __future__ import annotations
 

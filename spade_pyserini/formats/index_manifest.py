@@ -20,7 +20,7 @@ from spade_pyserini.formats.paths import sibling
 from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 
 FORMAT = "spade_pyserini.index/2"
-PREVIOUS = "before-the-change"  # not just "before": users name their own backups so
+PREVIOUS = "before-the-change"  # "before" alone is a likely name for a user's own backup
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def lock(path: Path, *, wait: bool = False) -> Iterator[None]:
     file.parent.mkdir(parents=True, exist_ok=True)
     with _locked(file, wait) as stream:
         if stream is None:
-            raise OutputExistsError(f"{path}: another process is writing it; wait for its end")
+            raise OutputExistsError(f"{path}: another process is writing it; wait until it exits")
         try:
             yield
         finally:

@@ -79,9 +79,9 @@ def read_shard(path: Path) -> Iterator[ImpactVector]:
         values = read_json_object(line, path, number)
         docid, impacts = values.get("id"), values.get("vector")
         if not isinstance(docid, str) or not docid:
-            raise InputError("a vector needs its document's `id` as a string", path, number)
+            raise InputError("`id` must be the id of the document, a string", path, number)
         if not isinstance(impacts, dict):
-            raise InputError("a vector needs its impacts as an object in `vector`", path, number)
+            raise InputError("`vector` must be an object that maps terms to impacts", path, number)
         for term, impact in impacts.items():
             if not isinstance(impact, int) or isinstance(impact, bool) or impact < 1:
                 message = f"the impact of {term!r} is {impact!r}; Anserini silently drops impacts"

@@ -29,6 +29,6 @@ class IndexOptions:
 
     def __post_init__(self) -> None:
         if self.builder not in BUILDERS:
-            raise UsageError(f"builder is {' or '.join(BUILDERS)}, not {self.builder}")
+            raise UsageError(f"builder must be {' or '.join(BUILDERS)}, not {self.builder}")
         if self.reorder and self.builder != DIRECT:
             raise UsageError(f"reorder=True needs builder={DIRECT}, not {self.builder}")

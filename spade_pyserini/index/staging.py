@@ -59,7 +59,7 @@ def build_in_staging(
     size = folder_bytes(output) / 1e6
     logger.info("%s: %d documents, %.2f MB", output, manifest.documents, size)
     if manifest.empty_documents:
-        logger.warning("%d documents are empty and cannot be found", manifest.empty_documents)
+        logger.warning("%d documents are empty and cannot be retrieved", manifest.empty_documents)
     return manifest
 
 

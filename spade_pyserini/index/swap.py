@@ -19,7 +19,9 @@ def swap_in(new: Path, folder: Path, manifest: IndexManifest) -> None:
     """Move the index ``new`` to ``folder`` with its manifest, and remove the old index."""
     if folder.exists():
         folder.replace(previous_path(folder))
-    else:  # if killed here: a manifest without a folder is rebuilt, the reverse would be refused
+    else:
+        # After a kill at this point, the next build finds a manifest without a folder and builds
+        # again. It would refuse to replace a folder without a manifest.
         manifest.save(folder)
     new.replace(folder)
     manifest.save(folder)

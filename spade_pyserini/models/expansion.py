@@ -78,7 +78,7 @@ class TermExpansionEncoder(nn.Module):
     def fixed(self, allowed: Tensor) -> Iterator[None]:
         """Compute the output layer once for many batches.
 
-        Inside, weights and masks must not change. Do not nest: the inner exit ends the outer one.
+        In the ``with`` block, weights and masks must not change. Blocks must not be nested.
         """
         with torch.no_grad():
             self._fixed = self._output(allowed)

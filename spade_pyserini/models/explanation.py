@@ -28,7 +28,7 @@ class TermWeight(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """The terms of a text's vector by the effect of expansion, each list by falling impact.
+    """The terms of a text's vector by the effect of expansion, in order of descending impact.
 
     added: terms that are not in the text, including other forms of its words.
     raised: terms of the text with a larger impact than the weighting encoder alone gives.

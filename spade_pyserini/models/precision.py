@@ -1,7 +1,7 @@
 """Number formats to encode in, and the devices that each is useful on.
 
 int8 and other engines (ONNX Runtime, OpenVINO) are not offered. ``benchmarks/precision.py``
-measures them; the figures are in the documentation on encoding.
+measures them; the figures are in ``docs/results/precision.md``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def check_precision(precision: str, device: torch.device) -> None:
     """Raise `UsageError` if a precision is unknown, not supported or slower on this device."""
     reason = None
     if precision not in PRECISIONS:
-        raise UsageError(f"precision is {', '.join(PRECISIONS)}, not {precision}")
+        raise UsageError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision}")
     if precision == "fp16" and device.type == "cpu":
         reason = "fp16 is for GPUs; use fp32 on a CPU"
     elif precision == "bf16" and device.type == "cpu" and not _cpu_has_bf16():

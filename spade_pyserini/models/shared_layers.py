@@ -62,7 +62,7 @@ def _split(
 
 
 class _HiddenStates(nn.Module):
-    """Takes the place of the embeddings: passes on the hidden states of the layer before."""
+    """Replaces the embeddings: returns the hidden states of the previous layer."""
 
     def forward(self, *, inputs_embeds: Tensor, **_others: object) -> Tensor:
         return inputs_embeds

@@ -33,25 +33,30 @@ class TermWeightingEncoder(nn.Module):
         """
         nn.init.constant_(self.head.get_parameter("3.bias"), weight)
 
-    def forward(
-        self, hidden: Tensor, input_ids: Tensor, is_term: Tensor, pooling: str = "max"
-    ) -> Tensor:
-        """Pool the scores of the tokens into a vector over the vocabulary.
+    def scores(self, hidden: Tensor) -> Tensor:
+        """Score each token, [batch, length, m] to [batch, length] (Eq. 4)."""
+        scores: Tensor = self.head(hidden).squeeze(-1)
+        return scores
 
-        hidden [batch, length, m]; input_ids [batch, length]; is_term [batch, length], True for
-        tokens 1..|d|, False for special tokens and padding; pooling: ``max``, or ``first`` to use
-        only the first token of each term. Returns [batch, |V|].
+    def pool(
+        self, scores: Tensor, input_ids: Tensor, counted: Tensor, pooling: str = "max"
+    ) -> Tensor:
+        """Pool the scores of the tokens into a vector over the vocabulary (Eq. 5, 6).
+
+        scores [batch, length]; input_ids [batch, length]; counted [batch, length], True for the
+        tokens to pool: tokens 1..|d|, not special tokens and padding; pooling: ``max``, or
+        ``first`` to use only the first of these tokens of each term. Returns [batch, |V|].
         """
-        scores = self.head(hidden).squeeze(-1) * is_term  # Eq. 4
+        scores = scores * counted
         if pooling == "first":
-            scores = scores * _first_occurrence(input_ids)
+            scores = scores * _first_occurrence(input_ids, counted)
         vector: Tensor = scores.new_zeros(len(scores), self.backbone.config.vocab_size)
         # Eq. 5 places each score at its term, Eq. 6 takes the maximum: one scatter does both.
         return vector.scatter_reduce(1, input_ids, scores, reduce="amax")
 
 
-def _first_occurrence(input_ids: Tensor) -> Tensor:
-    """True where no earlier token of the same document has the same id, [batch, length]."""
-    same = input_ids[:, :, None] == input_ids[:, None, :]
+def _first_occurrence(input_ids: Tensor, counted: Tensor) -> Tensor:
+    """True where no earlier counted token of the document has the same id, [batch, length]."""
+    same = (input_ids[:, :, None] == input_ids[:, None, :]) & counted[:, None, :]
     earlier = torch.ones_like(same[0]).tril(diagonal=-1)
     return ~(same & earlier).any(dim=2)

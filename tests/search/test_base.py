@@ -17,7 +17,10 @@ pytestmark = pytest.mark.java
 
 @pytest.mark.parametrize("hits", [0, -1, 1_000_000_000])
 def test_hits_out_of_range(tiny_index: Path, run: Commands, hits: int) -> None:
-    with ImpactSearcher(tiny_index) as searcher, pytest.raises(UsageError, match="hits is from 1"):
+    with (
+        ImpactSearcher(tiny_index) as searcher,
+        pytest.raises(UsageError, match="hits must be from 1"),
+    ):
         searcher.search("cat", hits)
     result = run("search", "--index", tiny_index, "--query", "cat", "--hits", hits)
     assert result.code == 2

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-MARK = "◇"  # that of evaluate.significance, whose import takes seconds
+MARK = "◇"  # the same as in evaluate.significance, whose import takes seconds
 NUMBER = re.compile(rf"[+-]?[\d.,]+%?[{MARK} ]?")
 MEDIA = {".svg": "image/svg+xml", ".png": "image/png"}
 

@@ -16,7 +16,7 @@ SHORTEST = 3  # letters of a word; shorter ones are abbreviations and stop words
 
 
 def with_inflections(model: SpadeModel, share: float | None) -> SpadeModel:
-    """The model with this share of a word's weight for its other forms; None changes nothing."""
+    """Return a model that gives other forms of a word this share of its weight; None: no change."""
     if share is None:
         return model
     forms = model.forms

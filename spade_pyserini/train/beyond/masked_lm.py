@@ -167,7 +167,7 @@ def read_documents(run: Run, model: SpadeModel) -> list[list[int]]:
 
 
 def mask_batch(input_ids: Tensor, mask: Tensor, model: SpadeModel) -> MaskedBatch:
-    """Choose WordPieces to predict and mask them; input_ids, mask [batch, length]."""
+    """Choose WordPieces at random and mask them. input_ids, mask: [batch, length]."""
     wordpieces = model.wordpieces
     special = torch.tensor(sorted(wordpieces.special_ids))
     predicted = (torch.rand(input_ids.shape) < PREDICTED) & mask.bool()

@@ -126,7 +126,7 @@ def _fit(
     settings: OptimizationSettings,
     log: RunLog,
 ) -> None:
-    """Maximize the cosine of the sums of bags and the targets [bags, m]."""
+    """Maximize the cosine between the sum of vectors of each bag and its target, [bags, m]."""
     order = torch.randperm(len(bags), generator=torch.Generator().manual_seed(settings.seed))
     held_out = min(HELD_OUT, len(bags) // 10)
     log.begin(0)

@@ -88,12 +88,12 @@ class TermWeights(Extension):
 def initialize_term_weights(
     settings: TermWeightSettings, data: TrainingData, model: SpadeModel, counts: list[TermCounts]
 ) -> SpadeModel:
-    """The model with counted idf weights, if it has none yet, and the recipe's ``corpus_idf``."""
+    """Return the model with the recipe's ``corpus_idf`` and, if it has none yet, idf weights."""
     power = model.config.corpus_idf if settings.corpus_idf is None else settings.corpus_idf
     weights = model.query_weights
     if settings.idf != "none" and (weights == 1).all():
         idf = counted_idf(model.wordpieces, merge_counts(counts), data.queries.values())
-        # Encoding multiplies by the rest: the idf in the encoded corpus, to this power.
+        # Encoding also multiplies by idf ** power, with the idf of the encoded corpus.
         weights.data = idf.to(weights) ** (1 - power)
     if power != model.config.corpus_idf:
         model = with_corpus_idf(

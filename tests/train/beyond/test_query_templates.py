@@ -27,7 +27,7 @@ def test_a_share_of_the_queries_is_put_into_templates() -> None:
     assert texts == [apply_template(qid, "a {b} c", 0.25) for qid in qids]
     assert {apply_template(qid, "x", 0.0) for qid in qids} == {"x"}
     assert "x" not in {apply_template(qid, "x", 1.0) for qid in qids}
-    with pytest.raises(UsageError, match="template_share is a share"):
+    with pytest.raises(UsageError, match="template_share must be from 0 to 1"):
         make_recipe(template_share=1.5)
 
 
