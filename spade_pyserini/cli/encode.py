@@ -12,7 +12,8 @@ from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.paths import safe_file_name
 
 EXAMPLE = """spade encode --corpus pydoc --output encode/pydoc.spade-mini
-  spade encode --corpus my-corpus/ --processes 2"""
+  spade encode --corpus my-corpus/ --processes 2
+  spade encode --corpus products.csv --id-field sku --text-fields description brand"""
 PRECISIONS = ("fp32", "bf16", "fp16")
 
 logger = logging.getLogger(__name__)
@@ -23,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
     description = "Encode a corpus into impact vectors."
     parser = arguments.new_parser("encode", description, EXAMPLE)
     add = parser.add_argument
-    add("--corpus", metavar="NAME|PATH", help=arguments.CORPUS_HELP)
+    arguments.add_corpus(parser)
     arguments.add_data_dir(parser)
     arguments.add_corpus_transforms(parser)
     add("--model", metavar="NAME|PATH", help="model name or folder (default: spade-mini)")
@@ -138,15 +139,18 @@ def run(options: argparse.Namespace) -> None:
     if options.ray and options.processes > 1:
         raise UsageError("--ray starts its own workers; leave out --processes")
 
+    only_merge = options.merge and options.output
+    # A mistake in the corpus is reported before torch is loaded, which takes seconds.
+    corpus = None if only_merge else arguments.open_transformed(options)
+
     from spade_pyserini.encode import EncodeOptions, Part, encode_corpus, merge_parts
     from spade_pyserini.models import SpadeEncoder
     from spade_pyserini.models.hub import DEFAULT
 
-    if options.merge and options.output:
+    if corpus is None:
         merge_parts(options.output)
         print(options.output)
         return
-    corpus = arguments.open_transformed(options)
     name = options.model or DEFAULT
     model_name = safe_file_name(Path(name).name)
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")

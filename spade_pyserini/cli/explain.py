@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     description = "Show the terms and impacts of a document, or its score for a query."
     parser = arguments.new_parser("explain", description, EXAMPLE)
     add = parser.add_argument
-    add("--corpus", metavar="NAME|PATH", help=arguments.CORPUS_HELP)
+    arguments.add_corpus(parser)
     arguments.add_data_dir(parser)
     add("--docid", metavar="ID", help="id of a document in --corpus")
     add("--text", help="text of a document, instead of --corpus and --docid")
@@ -51,12 +51,11 @@ def run(options: argparse.Namespace) -> None:
     _check(options)
 
     from spade_pyserini.analysis.explain import explain_match, heat_map, heat_map_html, match_table
-    from spade_pyserini.corpora import open_corpus
     from spade_pyserini.encode.counts_file import count_corpus, fit_encoder
     from spade_pyserini.models import SpadeEncoder
     from spade_pyserini.models.hub import DEFAULT
 
-    corpus = open_corpus(options.corpus, data_dir=options.data_dir) if options.corpus else None
+    corpus = arguments.open_corpus(options) if options.corpus else None
     text = options.text if corpus is None else _contents(corpus, options.docid)
     encoder = SpadeEncoder.from_pretrained(options.model or DEFAULT)
     if encoder.needs_counts:

@@ -27,11 +27,8 @@ def parser() -> argparse.ArgumentParser:
     add("--topics", metavar="NAME|FILE", help=arguments.TOPICS_HELP)
     arguments.add_data_dir(parser)
     add("--query", metavar="TEXT", help="search this text and print the hits, without --topics")
-    add(
-        "--corpus",
-        metavar="NAME|PATH",
-        help="with --query: print titles, or first words, from this corpus",
-    )
+    summary = "with --query: print titles, or first words, from this corpus"
+    arguments.add_corpus(parser, summary=summary)
     add("--output", metavar="FILE", help="the run (default: runs/run.INDEX.TOPICS.txt)")
     add(
         "--hits",
@@ -78,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
     """Write the run of the topics and print its path, or print the hits of one query."""
     if bool(options.topics) == bool(options.query):
         raise UsageError("give either --topics NAME|FILE or --query TEXT")
-    for_runs = ("output", "remove_query", "max_passage", "overwrite")
+    for_runs = ("output", "remove_query", "overwrite")
     if options.query:
         for name in for_runs:
             if getattr(options, name):
@@ -134,17 +131,22 @@ def _search_topics(options: argparse.Namespace) -> None:
 
 def _search_query(options: argparse.Namespace) -> None:
     from spade_pyserini.search import ImpactSearcher, open_searcher
+    from spade_pyserini.search.batch import document_id, search_documents
     from spade_pyserini.search.topic_checks import log_ignored_words
 
     with open_searcher(options.index, options.tokenizer, options.k1, options.b) as searcher:
-        hits = searcher.search(options.query, options.hits or 10)
+        delimiter = options.max_passage_delimiter
+        if options.max_passage:
+            hits = search_documents(searcher, options.query, options.hits or 10, delimiter)
+        else:
+            hits = searcher.search(options.query, options.hits or 10)
         titles = _titles(options, hits) if options.corpus else {}
         if isinstance(searcher, ImpactSearcher):
             print("query:", " ".join(searcher.wordpieces.query_terms(options.query)))
             if options.verbose:
                 log_ignored_words([Topic("query", options.query)], searcher)
         for rank, hit in enumerate(hits, start=1):
-            title = titles.get(hit.docid, "")
+            title = titles.get(hit.docid) or titles.get(document_id(hit.docid, delimiter), "")
             print(f"{rank:4}  {hit.score:<10.6g} {hit.docid} {title}".rstrip())
             if isinstance(searcher, ImpactSearcher):
                 matches = searcher.matched_terms(options.query, hit.docid)
@@ -155,10 +157,11 @@ def _search_query(options: argparse.Namespace) -> None:
 
 def _titles(options: argparse.Namespace, hits: list[Hit]) -> dict[str, str]:
     """Titles of the hits by docid, or the first words of their texts, from ``--corpus``."""
-    from spade_pyserini.corpora import open_corpus
+    from spade_pyserini.search.batch import document_id
 
-    docids = {hit.docid for hit in hits}
-    corpus = open_corpus(options.corpus, data_dir=options.data_dir)
+    delimiter = options.max_passage_delimiter
+    docids = {hit.docid for hit in hits} | {document_id(hit.docid, delimiter) for hit in hits}
+    corpus = arguments.open_corpus(options)
     return {
         document.docid: document.title or shorten(document.text, 70, placeholder=" ...")
         for document in corpus

@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
         help="drop terms below this fraction of the largest weight of their document (default: as "
         "the components were encoded)",
     )
-    add("--corpus", metavar="NAME|PATH", help="with --k: the corpus of the components")
+    arguments.add_corpus(parser, summary="with --k: the corpus of the components")
     add("--pool", nargs="+", metavar="RUN[:N]|QRELS", help="with --k: as for `spade encode`")
     add("--model", metavar="NAME|PATH", help="with --k: the model of the components")
     add("--output", required=True, metavar="DIR", help="folder for sweep.csv, figures and runs")
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> None:
 
     from spade_pyserini.analysis.sweep import Origin, SweepOptions, sweep
     from spade_pyserini.analysis.sweep.options import ALPHAS
-    from spade_pyserini.corpora import apply_transforms, open_corpus
+    from spade_pyserini.corpora import apply_transforms
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.evaluate import DEFAULT_MEASURES, parse_measures
     from spade_pyserini.models import SpadeEncoder
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
     qrels, level = arguments.read_judgements(options)
     origin = None
     if options.corpus:
-        corpus = open_corpus(options.corpus, data_dir=options.data_dir)
+        corpus = arguments.open_corpus(options)
         corpus = apply_transforms(corpus, pool=options.pool, data_dir=options.data_dir)
         origin = Origin(corpus, SpadeEncoder.from_pretrained(options.model))
     settings = SweepOptions(
