@@ -131,7 +131,9 @@ def _parse_csv(path: Path, on_error: OnError | None = None) -> Iterator[tuple[in
     """Yield (line, cells): first the header, then the records, unchecked."""
     csv.field_size_limit(LONGEST_CELL)  # for all of Python's CSV readers; the default is 128 kB
     lines = _decoded_lines(path)
-    first = next(lines, "")
+    first = next(lines, None)
+    if first is None:
+        raise InputError("the file is empty; its first line must name the columns", path)
     delimiter = max(DELIMITERS, key=first.count)  # the first of them if none occurs
     reader = csv.reader(_chain(first, lines), delimiter=delimiter, strict=True)
     start = 1
@@ -148,8 +150,6 @@ def _parse_csv(path: Path, on_error: OnError | None = None) -> Iterator[tuple[in
         else:
             yield start, _header(cells, path) if start == 1 else cells
         start = reader.line_num + 1
-    if start == 1:
-        raise InputError("the file is empty; its first line must name the columns", path)
 
 
 def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:

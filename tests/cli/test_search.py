@@ -138,6 +138,27 @@ def test_hits_of_a_single_query_are_printed(
     )
 
 
+def test_a_query_on_passages_ranks_documents(
+    tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    """``--max-passage`` prints each document once, by its best passage, with its own title."""
+    corpus, model = ("--corpus", tiny_corpus), ("--model", tiny_model_folder)
+    segment = ("--segment", "2", "--output", tmp_path / "passages")
+    assert run("encode", *corpus, *model, *segment).code == 0
+    index = tmp_path / "index"
+    assert run("index", "--input", tmp_path / "passages", "--output", index).code == 0
+    arguments = ("--index", index, "--query", "the cat", "--hits", 5, *corpus)
+    result = run("search", *arguments, "--max-passage")
+    assert result.code == 0, result.err
+    hits = [line.split() for line in result.out.splitlines()[1::2]]
+    documents = [hit[2].split("#")[0] for hit in hits]
+    assert len(documents) == len(set(documents)) == 5
+    assert all("#" in hit[2] and len(hit) == 4 for hit in hits)  # the last cell is the title
+    assert all(len(line.split()) == 4 for line in run("search", *arguments).out.splitlines()[1::2])
+    wrong = run("search", *arguments, "--max-passage", "--max-passage-delimiter", "")
+    assert wrong.code == 2
+
+
 @pytest.mark.parametrize("arguments", [(), ("--topics", "pydoc", "--query", "x")])
 def test_calls_that_make_no_sense(
     tiny_index: Path, run: Commands, arguments: tuple[str, ...]

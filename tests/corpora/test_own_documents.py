@@ -23,7 +23,7 @@ from spade_pyserini.corpora.text_files import path_id
 from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.formats import json_array
 
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"sku": "A1", "title": "Red house", "description": 'A "small" house,\nwith a tree', "price": 7},
     {"sku": "A2", "title": "Fish", "description": "Sleeps in the river", "price": 8},
 ]
@@ -37,11 +37,11 @@ CSV = (
 )
 
 
-def write_dataset(folder: Path) -> None:
+def write_dataset(folder: Path, rows: list[dict[str, Any]] = ROWS) -> None:
     """What ``save_to_disk`` of Hugging Face's datasets writes, in two files."""
     folder.mkdir(parents=True)
     names = []
-    for number, row in enumerate(ROWS):
+    for number, row in enumerate(rows):
         table = pa.Table.from_pylist([row])
         names.append({"filename": f"data-0000{number}-of-00002.arrow"})
         with pa.ipc.new_stream(folder / names[-1]["filename"], table.schema) as stream:
@@ -89,7 +89,7 @@ def test_all_forms_give_the_same_documents(
     FORMS[name](tmp_path / name)
     corpus = open_corpus(str(tmp_path / name))
     assert list(corpus) == EXPECTED
-    assert corpus.name == name.split(".")[0]
+    assert corpus.name == name.partition(".")[0]
     assert corpus.count() in (None, 2, 3)  # the quoted line break counts as a line
     assert corpus.fields == ""
     assert "id from `sku`, title from `title`, text from `description`" in caplog.text.replace(
@@ -120,11 +120,7 @@ def test_chosen_fields(tmp_path: Path, name: str) -> None:
     elif name == "a.parquet":
         pq.write_table(pa.Table.from_pylist(rows), tmp_path / name)
     elif name == "dataset":
-        ROWS_BEFORE, ROWS[:] = ROWS[:], rows
-        try:
-            write_dataset(tmp_path / name)
-        finally:
-            ROWS[:] = ROWS_BEFORE
+        write_dataset(tmp_path / name, rows)
     else:
         text = json.dumps(rows if name == "a.json" else rows[0])
         (tmp_path / name).write_text(text)
