@@ -90,8 +90,7 @@ class Components:
                 impacts = {term: impact for term, impact in pairs if impact}
                 vectors.append(ImpactVector(vector.docid, impacts))
             written = write_vectors(folder, number, vectors, too_large, shard.input_sha256)
-            lengths = {name: getattr(shard, name) for name in LENGTHS}
-            shards.append(replace(written, **lengths))
+            shards.append(replace(written, **{name: getattr(shard, name) for name in LENGTHS}))
         self.wordpieces.save(tokenizer_path(folder))
         manifest = replace(self.manifest, settings=settings, shards=shards, complete=True)
         manifest.save(folder)
