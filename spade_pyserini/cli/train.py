@@ -9,7 +9,10 @@ from spade_pyserini.cli import arguments
 EXAMPLE = """spade train --recipe mini --set corpus=my-corpus/ \\
       --set queries=queries.tsv --set qrels=qrels.txt --output my-model"""
 # The last three are older names of masked-lm, term-vectors and templates.
-STAGES = ("mine", "masked-lm", "term-vectors", "train", "templates", "head", "queries", "requests")
+STAGES = (
+    *("mine", "teach", "masked-lm", "term-vectors", "train", "templates"),
+    *("head", "queries", "requests"),
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -32,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="STAGE",
         default="train",
         help="mine: write BM25 runs into DIR, for the settings `negatives` and `dev_pool`; "
+        "teach: write the scores of teachers into DIR, for the settings `teacher` and `negatives`; "
         "masked-lm: fit a masked-LM head on the corpus; "
         "term-vectors: initialize the expansion head from a dense bi-encoder; "
         "train: warm-up and fine-tuning; "

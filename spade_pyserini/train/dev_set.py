@@ -29,7 +29,7 @@ from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Document, Hit, Ranking, Topic
 from spade_pyserini.train.queries import query_vectors
 from spade_pyserini.train.recipe import Recipe
-from spade_pyserini.train.samples import DataDir
+from spade_pyserini.train.samples import DataDir, spread
 from spade_pyserini.train.settings import DevCollection
 
 logger = logging.getLogger(__name__)
@@ -146,9 +146,7 @@ def _read_judged_topics(collection: DevCollection, data_dir: DataDir) -> tuple[l
     topics = [topic for topic in topics if topic.qid in judged]
     if not topics:
         raise InputError(f"no topic has judgements in {collection.qrels}", collection.queries)
-    if 0 < collection.sample < len(topics):
-        spread = range(collection.sample)
-        topics = [topics[number * len(topics) // collection.sample] for number in spread]
+    topics = spread(topics, collection.sample)
     return topics, {topic.qid: judged[topic.qid] for topic in topics}
 
 

@@ -39,6 +39,7 @@ from spade_pyserini.train.settings import (
     ModelSettings,
     OptimizationSettings,
     PruningSettings,
+    TeachingSettings,
     TermWeightSettings,
     TrainingCollection,
     ValidationSettings,
@@ -59,6 +60,7 @@ class Recipe:
     cotraining: CotrainingSettings = field(default_factory=CotrainingSettings)
     pruning: PruningSettings = field(default_factory=PruningSettings)
     validation: ValidationSettings = field(default_factory=ValidationSettings)
+    teaching: TeachingSettings = field(default_factory=TeachingSettings)
     distillation: DistillationSettings = field(default_factory=DistillationSettings)
     term_weights: TermWeightSettings = field(default_factory=TermWeightSettings)
 
