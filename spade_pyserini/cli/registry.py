@@ -30,6 +30,7 @@ GROUPS = {
         "evaluate": "score runs against relevance judgements, with significance tests",
     },
     "models and texts": {
+        "finetune": "fine-tune a model on your own queries and relevant documents",
         "train": "train the dual encoder with a recipe",
         "expand": "predict queries for documents (docT5query) with a seq2seq model",
     },
