@@ -46,7 +46,7 @@ class SpadeEncoder:
     counts: the document frequencies of the corpus. Without them, those of the training documents
         are used. They matter only if `needs_counts`.
     removed: the terms that corpus-level pruning removes from the expansion vectors, see
-        ``corpus_gamma`` of `SpadeConfig`. There are none before `for_corpus`.
+        ``corpus_gamma`` of `SpadeConfig`. Empty until `for_corpus` is called.
     """
 
     model: DualEncoder
