@@ -62,11 +62,11 @@ class SpadeEncoder:
         model = _move(load_model(DualEncoder, name), device)
         return cls(model).with_precision(precision)
 
-    # What it is
+    # Properties
 
     @property
     def config(self) -> SpadeConfig:
-        """The settings in force."""
+        """The settings of the model."""
         return self.model.config
 
     @property

@@ -43,7 +43,8 @@ def with_forms(model: Model, share: float, forms: Tensor | None) -> Model:
     """Return a model whose document vectors contain the other forms of the document's words.
 
     share: their weight, as a fraction of the weight of the form in the document; 0 switches the
-    extension off. forms [|V|]: see `add_forms`. The returned model shares its weights with ``model``.
+    extension off. forms [|V|]: see `add_forms`. The returned model shares its weights with
+    ``model``.
     """
     if share and forms is None:
         raise UsageError(f"share={share} needs forms, the groups of inflected forms of a word")

@@ -160,7 +160,9 @@ def _with_documents(
     if not missing:
         return samples
     complete = [sample for sample in samples if documents.keys() >= set(sample.docids)]
-    message = f"{len(missing)} documents of the samples are not in the corpus, for example {missing[0]!r}"
+    message = (
+        f"{len(missing)} documents of the samples are not in the corpus, for example {missing[0]!r}"
+    )
     # Judgements often name documents that a version of a corpus lacks; triples should not.
     if collection.triples or not complete:
         raise InputError(message, collection.corpus)

@@ -45,7 +45,10 @@ def write_card(run: Path, recipe: Recipe, best: dict[str, Any]) -> Path:
     settings = [
         [name, str(value)]
         for name, value in recipe.flat().items()
-        if value is not None and not name.endswith(".collections")  # listed above the table
+        if value is not None
+        and not name.endswith(
+            ".collections"
+        )  # the card lists collections above the table of settings
     ]
     figures = "It was not validated."
     qrels = ", ".join(f"`{collection.qrels}`" for collection in recipe.dev_collections)

@@ -17,7 +17,7 @@ from spade_pyserini.records import Ranking, Topic
 from spade_pyserini.search import ImpactSearcher
 
 HITS = 1000
-TIMED_QUERIES = 500  # at least so many queries are timed, each topic equally often
+TIMED_QUERIES = 500  # minimum number of timed queries; each topic is searched equally often
 
 
 class Measurement(NamedTuple):

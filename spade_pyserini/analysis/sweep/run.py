@@ -82,14 +82,18 @@ def sweep(
 
 
 def _remove_runs(folder: Path) -> None:
-    for path in folder.glob("run.alpha-*.gamma-*.k-*.txt"):  # with and without prune_ratio
+    for path in folder.glob(
+        "run.alpha-*.gamma-*.k-*.txt"
+    ):  # matches names with and without .prune-R
         remove(path)
 
 
 def run_path(folder: Path, setting: Setting) -> Path:
     """Return the path of a setting's run in the folder of a sweep."""
     alpha, gamma, k, ratio = setting
-    pruned = f".prune-{ratio:g}" if ratio else ""  # other runs keep their names
+    pruned = (
+        f".prune-{ratio:g}" if ratio else ""
+    )  # file names of sweeps without prune_ratio stay as before
     return folder / f"run.alpha-{alpha:g}.gamma-{gamma:g}.k-{k}{pruned}.txt"
 
 
