@@ -1,9 +1,9 @@
 """Corpus-level pruning for the corpus that is encoded.
 
 Training removes the terms that are in too many of the *training* documents (the paper's gamma). In
-another corpus, the expansion encoder may still add a term to most documents, although it
-does not describe them. With ``corpus_gamma``, such terms are determined before encoding, on a
-sample of the corpus, and removed from the expansion vectors. A document that contains the term
+another corpus, the expansion encoder may still add a meaningless term to most documents.
+With ``corpus_gamma``, such terms are determined before encoding, on a sample of the corpus, and
+removed from the expansion vectors. A document that contains the term
 keeps the weight that the weighting encoder gives to it.
 """
 

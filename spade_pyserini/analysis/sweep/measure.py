@@ -66,7 +66,7 @@ def _build(components: Components, setting: Setting, work: Path) -> Row:
 
 
 def _search(index: Path, topics: list[Topic], warm_up: int) -> tuple[list[Ranking], float]:
-    """Return the rankings and the milliseconds per query, one query after the other.
+    """Search one query at a time; return the rankings and the milliseconds per query.
 
     The latency is that of the fastest pass over the topics, which other processes on the machine
     disturbed least.
