@@ -86,7 +86,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     gamma.add_argument(
         "--no-corpus-pruning",
         action="store_true",
-        help="keep these expansion terms, as the paper does",
+        help="keep all expansion terms; the same as --corpus-gamma 0",
     )
     add(
         "--batch-tokens",

@@ -60,7 +60,7 @@ def load_training_data(
 ) -> TrainingData:
     """Read all collections of the recipe; names are looked up below ``data_dir``.
 
-    ``unlabelled`` is called for the samples of collections without qrels and triples.
+    ``unlabelled`` is called to make the samples of collections without qrels and triples.
     """
     collections = recipe.training_collections
     if len({bool(collection.teacher) for collection in collections}) > 1:
