@@ -124,7 +124,7 @@ def _fields(entry: object, record: type[Condition] | type[Expected]) -> dict[str
         raise ValueError(f"a {name} must be a mapping, not {entry!r}")
     known = {field.name: field for field in fields(record)}
     if unknown := [str(key) for key in entry if key not in known]:
-        raise ValueError(f"unknown: {', '.join(unknown)}; known are {', '.join(known)}")
+        raise ValueError(f"unknown fields: {', '.join(unknown)}; the fields are {', '.join(known)}")
     for name, field in known.items():
         if name not in entry and field.default is MISSING:
             raise ValueError(f"{name} is missing")

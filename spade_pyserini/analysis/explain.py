@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spade_pyserini.models.explanation import TermWeight
     from spade_pyserini.models.wordpieces import WordPieces
 
-SHOWN = 20  # the largest number of added terms, and of raised terms
+SHOWN = 20  # maximum number of added terms to show, and of terms with a higher weight
 SHADES = (230, 223, 216, 209, 202)  # of a terminal's 256 colours, from pale to deep orange
 DEEPEST = 0.6  # background opacity of the largest impact on a page; text stays readable on it
 

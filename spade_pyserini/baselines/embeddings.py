@@ -85,7 +85,7 @@ def write_docids(rows: Path, docids: list[str], input_sha256: str) -> None:
 
 
 def read_docids(rows: Path) -> dict[str, Any] | None:
-    """The docids of a shard and its digests; None if they are missing or damaged."""
+    """Read what `write_docids` wrote; None if the file is missing or damaged."""
     try:
         return read_sealed(rows.with_suffix(".json"), DOCIDS_FORMAT)
     except (SpadeError, OSError):

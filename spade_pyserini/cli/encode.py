@@ -80,13 +80,13 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         "--corpus-gamma",
         type=float,
         metavar="G",
-        help="remove expansion terms that would be in more than the share G of the documents while "
-        "few contain them (default: the model's)",
+        help="remove expansion terms that the model would add to more than the share G of the "
+        "documents, although few of the texts contain them (default: the model's)",
     )
     gamma.add_argument(
         "--no-corpus-pruning",
         action="store_true",
-        help="keep these expansion terms, as the paper does",
+        help="keep all expansion terms; the same as --corpus-gamma 0",
     )
     add(
         "--batch-tokens",

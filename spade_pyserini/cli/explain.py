@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
             counted = count_corpus(corpus, encoder)
             encoder = encoder.for_corpus(counted.counts, counted.removed)
     if encoder.config.scale is None:
-        logger.warning("the model has no scale: impacts are relative to this document's largest")
+        logger.warning("the model has no scale: its impacts are scaled to fit this document")
     terms = encoder.explain(text)
     if options.query:
         print(match_table(explain_match(encoder, text, options.query)))

@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
         "the components were encoded)",
     )
     add("--corpus", metavar="NAME|PATH", help="with --k: the corpus of the components")
-    add("--pool", nargs="+", metavar="RUN[:N]|QRELS", help="with --k: as for `spade encode`")
+    add("--pool", nargs="+", metavar="RUN[:N]|QRELS", help="with --k: the pool that was encoded")
     add("--model", metavar="NAME|PATH", help="with --k: the model of the components")
     add("--output", required=True, metavar="DIR", help="folder for sweep.csv, figures and runs")
     add("--overwrite", action="store_true", help="discard the results of earlier calls")

@@ -59,10 +59,10 @@ def open_corpus(
 ) -> Corpus:
     """Open a corpus by its name, or by the path of a folder or file.
 
-    ``corpus`` is, in this order: ``hf:`` with a Hugging Face dataset, a name of the catalogue, a
-    folder's name in the data directory, a path or fsspec address, or ir_datasets' id. With ``path``
-    the documents are read from there and ``corpus`` is only the name. ``data_dir`` defaults to the
-    environment variable ``SPADE_DATA_DIR``.
+    ``corpus`` is looked up in this order: ``hf:`` with the name of a Hugging Face dataset, a name
+    in the catalogue, a folder in the data directory, a path or fsspec URL, an id of ir_datasets.
+    With ``path``, the documents are read from there, and ``corpus`` is only the name of the corpus.
+    ``data_dir`` defaults to the environment variable ``SPADE_DATA_DIR``.
     """
     if path is not None:
         return _from_files(corpus, location(path))

@@ -20,7 +20,8 @@ from spade_pyserini.formats.paths import sibling
 from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 
 FORMAT = "spade_pyserini.index/2"
-PREVIOUS = "before-the-change"  # "before" alone is a likely name for a user's own backup
+# Suffix of the previous index. It is long, so that it is not the name of a user's own backup.
+PREVIOUS = "before-the-change"
 
 
 @dataclass(frozen=True)

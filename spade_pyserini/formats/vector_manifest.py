@@ -25,7 +25,8 @@ SUMMARY = (
 )
 
 
-# Settings of later versions. Manifests without them keep their bytes, and so the digests of them.
+# Settings that older versions did not have. They are written only if they differ from their
+# defaults, so that the manifests of older versions, and the digests of these, stay the same.
 LATER = ("prune_ratio", "corpus_gamma")
 
 

@@ -18,7 +18,7 @@ from spade_pyserini.errors import JavaError
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import translate_java_errors
 
-BUFFER_MEGABYTES = 256.0  # of all threads together, before they write segments
+BUFFER_MEGABYTES = 256.0  # memory of all threads together before they write their segments
 CHECK_WRITABLE = "check that the disk has space and that no other process writes there"
 POLL_SECONDS = 0.05  # between two updates of the progress bar
 

@@ -32,7 +32,7 @@ def check_foreign(folder: Path, wordpieces: WordPieces | None = None) -> VectorS
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if not files:
-        raise NotFoundError(f"{folder}: no vectors there")
+        raise NotFoundError(f"{folder}: this folder has no vectors")
     vocabulary = frozenset(wordpieces.terms) if wordpieces else None
     docids, digest = IdSet(), hashlib.sha256()
     documents = empty = postings = impacts = 0
@@ -50,7 +50,7 @@ def check_foreign(folder: Path, wordpieces: WordPieces | None = None) -> VectorS
                 impacts += sum(vector.impacts.values())
                 bar.update()
     if not documents:
-        raise InputError("no vectors there", folder)
+        raise InputError("this folder has no vectors", folder)
     name = folder.resolve().name
     return VectorSource(
         folder, files, name, name, documents, empty, postings, impacts, digest.hexdigest()

@@ -50,9 +50,9 @@ class SpadeConfig:
         before quantization.
     corpus_gamma: above 0, a term is removed from the expansion vectors of a corpus if the expansion
         encoder would put it into more than this share of the documents, while few contain it, see
-        `spade_pyserini.encode.corpus_pruning`. A single text is not pruned so, as it has no corpus.
-    corpus_few: with ``corpus_gamma``, few is less than this fraction of the share of documents that
-        the encoder would put the term into.
+        `spade_pyserini.encode.corpus_pruning`. It has no effect on single texts.
+    corpus_few: with ``corpus_gamma``, a term is removed only if the share of documents that contain
+        it is below this fraction of the share of documents that the encoder would put it into.
     """
 
     alpha: float = 0.5

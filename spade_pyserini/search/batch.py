@@ -63,7 +63,7 @@ def _select(ranking: Ranking, options: SearchOptions) -> list[Hit]:
 
 
 def best_passages(hits: list[Hit], delimiter: str = "#") -> list[Hit]:
-    """Return each document once, with the rank order and score of its best passage (MaxP)."""
+    """Return each document once, at the position and with the score of its best passage (MaxP)."""
     best: dict[str, Hit] = {}
     for hit in hits:
         docid = hit.docid.split(delimiter, 1)[0]

@@ -66,7 +66,7 @@ def load_training_data(
 ) -> TrainingData:
     """Read all collections of the recipe; names are looked up below ``data_dir``.
 
-    ``unlabelled`` makes the samples of collections without qrels and triples.
+    ``unlabelled`` is called to make the samples of collections without qrels and triples.
     """
     collections = recipe.training_collections
     if len({bool(collection.teacher) for collection in collections}) > 1:
@@ -169,10 +169,12 @@ def _with_documents(
     if not missing:
         return samples
     complete = [sample for sample in samples if documents.keys() >= set(sample.docids)]
-    message = f"{len(missing)} documents of the samples are not in the corpus, {missing[0]!r}"
+    message = (
+        f"{len(missing)} documents of the samples are not in the corpus, for example {missing[0]!r}"
+    )
     # Judgements often name documents that a version of a corpus lacks; triples should not.
     if collection.triples or not complete:
-        raise InputError(f"{message} among them", collection.corpus)
+        raise InputError(message, collection.corpus)
     left_out = len(samples) - len(complete)
     logger.warning("%s: %s; %d samples are left out", collection.corpus, message, left_out)
     return complete

@@ -98,7 +98,8 @@ class DevSet:
             own, added = (vectors[:, columns] * weights[columns] for vectors in (own, added))
             for number, alpha in enumerate(alphas):
                 mixed = mix(own, added, alpha, model.config.saturate)
-                if ratio:  # the largest weight of a document may be that of any term
+                # The largest weight of a document may be that of a term in no query.
+                if ratio:
                     mixed = drop_small_weights(mixed, ratio)
                     numbers[number] += (mixed > 0).sum()
                     mixed = mixed[:, terms]

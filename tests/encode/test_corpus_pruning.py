@@ -190,7 +190,7 @@ def test_added_documents_are_pruned_equally(
     encode_corpus(few, other, tmp_path / "alpha", options)
     for change in ({"corpus_gamma": 0.4}, {"k": 2}, {"corpus_few": 0.1}):
         model = pruning_model.with_settings(**change)
-        with pytest.raises(ArtifactError, match=r"not have the corpus-level pruning .*gamma=0"):
+        with pytest.raises(ArtifactError, match=r"corpus-level pruning was not computed .*gamma=0"):
             encode_corpus(few, model, tmp_path / "x", options)
     assert not (tmp_path / "x").exists()
 
@@ -219,7 +219,7 @@ def test_pruning_with_idf_of_the_corpus(
     assert again.removed_expansions == []
     assert file_bytes(tmp_path / "again") == file_bytes(tmp_path / "plain")
     options = replace(OPTIONS, counts=counts_path(tmp_path / "plain"))
-    with pytest.raises(ArtifactError, match="does not have the corpus-level pruning"):
+    with pytest.raises(ArtifactError, match="corpus-level pruning was not computed"):
         encode_corpus(corpus, model, tmp_path / "refused", options)
 
 

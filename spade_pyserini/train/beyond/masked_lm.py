@@ -35,9 +35,9 @@ from spade_pyserini.train.stream import SampleStream
 
 STAGE = "masked-lm"
 PREDICTED = 0.15  # share of the WordPieces that are predicted, as in BERT
-MASKED, RANDOM = 0.8, 0.1  # shares of those that are masked or replaced; the rest stays
-HELD_OUT = 256  # documents to validate on, at most a tenth
-SHORTEST = 8  # WordPieces of a document; shorter ones give no context
+MASKED, RANDOM = 0.8, 0.1  # shares of these that are masked, or replaced at random
+HELD_OUT = 256  # number of documents to validate on; at most a tenth of all documents
+SHORTEST = 8  # minimum number of WordPieces; shorter documents give no context
 
 
 class MaskedBatch(NamedTuple):

@@ -44,7 +44,7 @@ from spade_pyserini.train.settings import OptimizationSettings
 
 logger = logging.getLogger(__name__)
 STAGE = "term-vectors"
-HELD_OUT = 2000  # texts to validate on, at most a tenth
+HELD_OUT = 2000  # number of texts to validate on; at most a tenth of all texts
 BATCH = 256  # texts that the bi-encoder embeds at once
 SAMPLE = 64  # texts from which the scale of the transform is computed
 OFFSET = 8.0  # keeps GELU in its linear range; the layer norm removes it again
