@@ -16,7 +16,7 @@ PERIOD = 10.0  # seconds between two JSON lines
 PLAIN_PERIOD = 30.0  # seconds between two plain lines
 
 
-class PlainLines(tqdm[T]):
+class PlainLines(tqdm):  # type: ignore[type-arg]
     """A progress bar for logs: writes a line every half minute, nothing for short work."""
 
     monitor_interval = 0  # no thread: the workers of an encoding are forked

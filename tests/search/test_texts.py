@@ -40,9 +40,10 @@ def test_a_relative_path_is_found_from_other_folders(
     passages = segmented(open_corpus("texts"), Segmentation(4, 2))
     manifest = encode_corpus(passages, tiny_model, "encode/texts")
     assert manifest.source == {"corpus": str(tmp_path / "here" / "texts"), "segment": "4:2"}
-    build_impact_index("encode/texts", "index/texts")
+    index = tmp_path / "here" / "index" / "texts"
+    build_impact_index(Path("encode/texts").absolute(), index)
     monkeypatch.chdir(tmp_path)
-    texts = open_texts(IndexManifest.load(tmp_path / "here" / "index" / "texts"))
+    texts = open_texts(IndexManifest.load(index))
     (passage,) = texts.find(["d1#1"]).values()
     assert len(passage.text.split()) == 4
 
