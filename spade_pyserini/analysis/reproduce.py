@@ -51,12 +51,17 @@ def command_lines(condition: Condition, model: str | None = None) -> list[list[s
 
 
 def check_collection(condition: Condition, data_dir: str | Path | None = None) -> None:
-    """Raise `NotFoundError` if the collection can be neither downloaded nor found locally."""
+    """Raise `NotFoundError` if the collection can be neither downloaded nor found locally.
+
+    Only a collection that the commands open by its name is checked.
+    """
     from spade_pyserini.corpora.catalogue import find_collection
     from spade_pyserini.corpora.data_directory import collection_folder
     from spade_pyserini.corpora.irdatasets import is_known
 
     name = condition.collection
+    if not any(name in split_command(command) for command in condition.commands):
+        return
     if find_collection(name) or collection_folder(name, data_dir) or Path(name).exists():
         return
     if not is_known(name):
