@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from spade_pyserini.errors import SpadeError
+from spade_pyserini.formats.unicode import is_valid_unicode
 
 if TYPE_CHECKING:
     from spade_pyserini.records import Document
@@ -67,7 +68,10 @@ def _typed_queries(searcher: Searcher) -> Iterator[str]:
             return
         if not query:
             return
-        yield query
+        if is_valid_unicode(query):
+            yield query
+        else:
+            print("this is not valid Unicode; check the encoding of the terminal")
 
 
 def _finder(

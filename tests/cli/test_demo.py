@@ -54,7 +54,7 @@ def test_the_demo_says_how_long_it_takes(folder: Path) -> None:
 
 def test_the_examples_are_answered_and_bm25_is_next_to_them(folder: Path) -> None:
     """The examples are development topics; the first hit of SpaDE is an answer."""
-    out = (folder / "demo.out").read_text().split("Examples, from the development topics")[1]
+    out = (folder / "demo.out").read_text().split("Examples: topics of pydoc-dev")[1]
     topics = {topic.qid: topic.text for topic in read_topics(EXAMPLE_TOPICS)}
     for qid in EXAMPLES:
         header, _, first = out.split(f"\n{topics[qid]!r}\n")[1].splitlines()[:3]
