@@ -22,7 +22,8 @@ class PlainLines(tqdm):  # type: ignore[type-arg]
     monitor_interval = 0  # no thread: the workers of an encoding are forked
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options, miniters=1, mininterval=PLAIN_PERIOD, delay=PLAIN_PERIOD)
+        period = {"miniters": 1, "mininterval": PLAIN_PERIOD, "delay": PLAIN_PERIOD}
+        super().__init__(*args, **(options | period))
 
     def display(self, msg: str | None = None, pos: int | None = None) -> None:
         """Write a line: what is done, of how much, how fast, and the time that is left."""
@@ -33,7 +34,7 @@ class PlainLines(tqdm):  # type: ignore[type-arg]
         parts.append(f"{rate:.3g} per second")
         if total and rate:
             parts.append(f"{duration(max(0, total - done) / rate)} left")
-        parts += [self.postfix] if self.postfix else []
+        parts += [str(self.postfix)] if self.postfix else []
         print(", ".join(parts), file=self.fp, flush=True)
 
     def close(self) -> None:
@@ -42,7 +43,7 @@ class PlainLines(tqdm):  # type: ignore[type-arg]
             return
         self.disable = True
         self._decr_instances(self)  # type: ignore[attr-defined]
-        if self.leave and self.last_print_t >= self.start_t + self.delay:
+        if self.leave and self.last_print_t >= self.start_t + (self.delay or 0):
             self.display()
 
 
@@ -53,7 +54,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
-def _rate(count: int, seconds: float) -> float:
+def _rate(count: float, seconds: float) -> float:
     return count / max(seconds, 1e-9)
 
 

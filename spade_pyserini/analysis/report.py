@@ -15,7 +15,6 @@ from spade_pyserini.analysis.html.page import page
 from spade_pyserini.analysis.report_topics import FindDocuments, ShownTopics
 from spade_pyserini.errors import NotFoundError
 from spade_pyserini.formats.qrels import Qrels
-from spade_pyserini.formats.runs import run_tag
 from spade_pyserini.formats.tables import read_csv
 from spade_pyserini.records import Ranking, Topic
 
@@ -203,6 +202,7 @@ def _topic_table(topics: list[TopicDifference], shown: ShownTopics) -> str:
 def run_labels(paths: Sequence[str | Path]) -> list[str]:
     """Return a distinct label for each run: its model, and its file where models are equal."""
     from spade_pyserini.evaluate.comparison import short_names
+    from spade_pyserini.formats.runs import run_tag
 
     tags = ["BM25" if (tag := run_tag(path)).lower() == "bm25" else tag for path in paths]
     counts = Counter(tags)

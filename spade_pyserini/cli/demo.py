@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.cli.main import call
-from spade_pyserini.corpora.catalogue import catalogue
 from spade_pyserini.formats.vector_manifest import manifest_path
 from spade_pyserini.progress import duration
 
@@ -109,6 +108,8 @@ def _latency(searcher: ImpactSearcher | Bm25Searcher, topics: list[Topic]) -> fl
 
 def _announcement() -> str:
     """What the demo does and how long it takes, about."""
+    from spade_pyserini.corpora.catalogue import catalogue
+
     documents = catalogue()[CORPUS].documents
     what = f"The demo encodes {documents:,} documents, indexes and searches them"
     if manifest_path(Path("encode", SPADE)).exists():
