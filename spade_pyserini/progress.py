@@ -31,7 +31,7 @@ class PlainLines(tqdm):  # type: ignore[type-arg]
         done, total, rate = self.n, self.total, _rate(self.n - self.initial, state["elapsed"])
         known = f" of {total:,} ({done / total:.0%})" if total else ""
         parts = [f"{self.desc.removesuffix(': ')}: {done:,}{known}{self.unit}"]
-        parts.append(f"{rate:.3g} per second")
+        parts.append(f"{rate:,.0f} per second" if rate >= 100 else f"{rate:.3g} per second")
         if total and rate:
             parts.append(f"{duration(max(0, total - done) / rate)} left")
         parts += [str(self.postfix)] if self.postfix else []
