@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from spade_pyserini.cli import arguments
-from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.paths import safe_file_name
+from spade_pyserini.errors import NotFoundError, UsageError
+from spade_pyserini.formats.paths import location, safe_file_name
 
 EXAMPLE = """spade encode --corpus pydoc --output encode/pydoc.spade-mini
   spade encode --corpus my-corpus/ --processes 2"""
@@ -138,16 +138,23 @@ def run(options: argparse.Namespace) -> None:
     if options.ray and options.processes > 1:
         raise UsageError("--ray starts its own workers; leave out --processes")
 
+    from spade_pyserini.models.hub import DEFAULT, check_model
+
+    # Mistakes in names are found before torch is loaded, which takes seconds.
+    corpus = None if options.merge and options.output else arguments.open_transformed(options)
+    name = options.model or DEFAULT
+    if not options.merge:
+        check_model(name)
+    if options.counts and not location(options.counts).is_file():
+        raise NotFoundError(f"{options.counts}: no such file; --counts takes OTHER.counts.json")
+
     from spade_pyserini.encode import EncodeOptions, Part, encode_corpus, merge_parts
     from spade_pyserini.models import SpadeEncoder
-    from spade_pyserini.models.hub import DEFAULT
 
-    if options.merge and options.output:
+    if corpus is None:
         merge_parts(options.output)
         print(options.output)
         return
-    corpus = arguments.open_transformed(options)
-    name = options.model or DEFAULT
     model_name = safe_file_name(Path(name).name)
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")
     part = Part.of(options.shard_id, options.shard_num)

@@ -39,12 +39,14 @@ class Corpus:
     read: reads the documents, unchecked.
     count: returns the approximate number of documents, or None if it is unknown until they are
         read.
+    segment: ``WORDS:STRIDE`` if the documents are passages, see `spade_pyserini.corpora.segment`.
     """
 
     name: str
     source: str
     read: ReadDocuments
     count: Callable[[], int | None] = unknown_size
+    segment: str | None = None
 
     def __iter__(self) -> Iterator[Document]:
         return self.documents(raise_error)

@@ -42,6 +42,8 @@ class IndexManifest:
     - ``reordered``: similar documents are next to each other, see `spade_pyserini.index.reorder`.
     - ``updates``: additions and deletions since the index was built, oldest first.
     - ``empty``: the ids of the empty documents, if they are known.
+    - ``sources``: how to open the corpora of the documents again, to show their texts; see
+      `spade_pyserini.corpora.recorded`. Empty if it is not known.
     """
 
     kind: str
@@ -60,6 +62,7 @@ class IndexManifest:
     reordered: bool = False
     updates: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
+    sources: list[dict[str, str]] = field(default_factory=list)
 
     def save(self, folder: Path) -> None:
         """Write the manifest of the index in ``folder``."""

@@ -1,4 +1,4 @@
-"""Text that can be written as UTF-8."""
+"""Text that can be written as UTF-8, and text that can be printed on a terminal."""
 
 from __future__ import annotations
 
@@ -12,3 +12,12 @@ def is_valid_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def printable(text: str) -> str:
+    """Return ``text`` on one line, without characters that could change a terminal's state.
+
+    Control characters, escape sequences' first characters and invisible marks of direction become
+    spaces; several spaces become one.
+    """
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())

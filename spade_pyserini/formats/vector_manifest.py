@@ -100,6 +100,8 @@ class VectorManifest:
     shards: in the order of their numbers; some may be missing until ``complete``.
     corpus_documents: in the manifest of a part, the number of documents in the entire corpus.
     removed_expansions: the terms that corpus-level pruning removed from the expansion vectors.
+    source: how to open the corpus again, see `spade_pyserini.corpora.recorded`; empty in manifests
+        of earlier versions.
     """
 
     settings: VectorSettings
@@ -108,6 +110,7 @@ class VectorManifest:
     shards: list[Shard] = field(default_factory=list)
     corpus_documents: int | None = None
     removed_expansions: list[RemovedTerm] = field(default_factory=list)
+    source: dict[str, str] = field(default_factory=dict)
 
     @property
     def documents(self) -> int:
@@ -142,6 +145,8 @@ class VectorManifest:
         removed = [term._asdict() for term in values.pop("removed_expansions")]
         if removed:
             values["removed_expansions"] = removed
+        if not self.source:  # an earlier version wrote the manifest: its bytes stay
+            del values["source"]
         write_sealed(sibling(folder, name), values)
 
     @classmethod
@@ -163,6 +168,7 @@ class VectorManifest:
             removed_expansions=[
                 RemovedTerm(**term) for term in values.get("removed_expansions", [])
             ],
+            source=values.get("source", {}),
         )
         for shard in manifest.shards:
             if not is_shard_name(shard.file):  # for example ../name, outside the folder

@@ -12,11 +12,10 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from tqdm import tqdm
-
 from spade_pyserini.errors import JavaError
 from spade_pyserini.lucene.pyserini_module import DIE_WITH_PARENT
 from spade_pyserini.lucene.runtime import environment
+from spade_pyserini.progress import counting_bar
 
 PROGRESS = re.compile(r"([\d,]+) documents indexed")
 
@@ -52,7 +51,7 @@ def run_index_collection(source: AnseriniInput, index: Path, *, threads: int, lo
             errors="replace",
             env={**environment(), DIE_WITH_PARENT: "1"},
         ) as process,
-        tqdm(desc="indexing", unit=" documents", total=source.documents, disable=None) as bar,
+        counting_bar("indexing", "documents", source.documents) as bar,
     ):
         assert process.stdout is not None
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini.corpora import Corpus
+from spade_pyserini.corpora.recorded import record_source
 from spade_pyserini.errors import InputError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.index_manifest import IndexManifest
@@ -55,6 +56,7 @@ def build_bm25_index(
             optimized=optimize,
             builder=ANSERINI,
             anserini=anserini_jar().stem,
+            sources=[record_source(corpus)],
         )
 
         def build(staging: Path) -> IndexManifest:

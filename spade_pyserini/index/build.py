@@ -126,4 +126,5 @@ def _expected_manifest(
         encoder=source.encoder,
         reordered=options.reorder,
         empty=list(source.empty),
+        sources=list(source.sources),
     )

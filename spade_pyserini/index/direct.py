@@ -12,11 +12,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from spade_pyserini.errors import JavaError
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import translate_java_errors
+from spade_pyserini.progress import counting_bar
 
 BUFFER_MEGABYTES = 256.0  # memory of all threads together before they write their segments
 CHECK_WRITABLE = "check that the disk has space and that no other process writes there"
@@ -55,7 +54,7 @@ def write_index(
 
 def _wait(indexer: Any, total: int) -> None:
     """Update a progress bar until the indexer is done."""
-    with tqdm(desc="indexing", unit=" documents", total=total, disable=None) as bar:
+    with counting_bar("indexing", "documents", total) as bar:
         done = False
         while not done:
             done = indexer.done()  # read before the count, so that the last count is final

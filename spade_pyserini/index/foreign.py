@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from tqdm import tqdm
-
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.ids import IdSet, id_problem
@@ -19,6 +17,7 @@ from spade_pyserini.formats.unicode import is_valid_unicode
 from spade_pyserini.formats.vectors import read_shard
 from spade_pyserini.index.source import VectorSource
 from spade_pyserini.models.wordpieces import MAX_TERM_LENGTH, WordPieces
+from spade_pyserini.progress import counting_bar
 from spade_pyserini.records import ImpactVector
 
 LARGEST_IMPACT = 65_535  # 16 bits
@@ -36,7 +35,7 @@ def check_foreign(folder: Path, wordpieces: WordPieces | None = None) -> VectorS
     vocabulary = frozenset(wordpieces.terms) if wordpieces else None
     docids, digest = IdSet(), hashlib.sha256()
     documents = empty = postings = impacts = 0
-    with tqdm(desc="checking vectors", unit=" documents", disable=None) as bar:
+    with counting_bar("checking vectors", "documents") as bar:
         for path in files:
             digest.update(f"{path.relative_to(folder)} {sha256(path)}\n".encode())
             for line, vector in enumerate(read_shard(path), start=1):

@@ -58,6 +58,8 @@ def add_documents(source: str | Path, index: str | Path, *, threads: int = 1) ->
             empty=empty,
             postings=manifest.postings - replaced.postings + new.postings,
             impacts=manifest.impacts - replaced.impacts + new.impacts,
+            # The corpora that were added last are first: their documents replace others.
+            sources=[*new.sources, *(old for old in manifest.sources if old not in new.sources)],
         )
 
         def apply(copy: Path) -> None:

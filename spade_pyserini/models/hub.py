@@ -41,6 +41,23 @@ def resolve_model(name: str | Path) -> Path:
         ) from error
 
 
+def check_model(name: str | Path) -> None:
+    """Raise `NotFoundError` if there is no SpaDE model of this name, without loading it."""
+    if str(name) != UNTRAINED:
+        resolve_model(name)
+
+
+def check_hugging_face(kind: str, name: str | Path) -> None:
+    """Raise `NotFoundError` if ``name`` is clearly a path and nothing is there.
+
+    Names on the hub, such as ``bert-base-uncased`` or ``OWNER/MODEL``, are not looked up.
+    """
+    text = str(name)
+    is_path = text.startswith((".", "/", "~")) or text.count("/") > 1
+    if is_path and not Path(text).exists():
+        raise NotFoundError(f"the {kind} {text!r} cannot be loaded: no such folder")
+
+
 def load_hugging_face(kind: str, name: str | Path, load: Callable[[str, dict[str, Any]], T]) -> T:
     """Load a Hugging Face model by its folder, its name on the hub, or ``minilm``.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,37 @@ class Bm25Searcher(LuceneSearcher):
         manifest = IndexManifest.load(Path(index))
         super().__init__(index, manifest, jvm.java_class("io.anserini.search.SimpleSearcher"))
         self._searcher.set_bm25(k1, b)
+        self._k1, self._b = float(k1), float(b)
+        self._reader: Any = None
+
+    def query_terms(self, text: str) -> list[str]:
+        """Return the distinct stems of a text in their order, without stop words."""
+        return list(dict.fromkeys(self._analyze(text)))
+
+    def matched_terms(self, query: str, docid: str) -> dict[str, float]:
+        """Return the terms of the query that a document has, with their scores, largest first."""
+        reader_class = jvm.java_class("io.anserini.index.IndexReaderUtils")
+        weight = reader_class.getBM25AnalyzedTermWeightWithParameters
+        with self._translate_errors():
+            if self._reader is None:
+                self._reader = reader_class.getReader(str(self.index))
+            weights = {
+                term: count * float(weight(self._reader, docid, term, self._k1, self._b))
+                for term, count in Counter(self._analyze(query)).items()
+            }
+        matched = {term: weight for term, weight in weights.items() if weight > 0}
+        return dict(sorted(matched.items(), key=lambda item: -item[1]))
+
+    def close(self) -> None:
+        """Close the index."""
+        super().close()
+        if self._reader is not None:
+            self._reader.close()
+
+    def _analyze(self, text: str) -> list[str]:
+        """The stems of a text, as Anserini's default analyzer makes them for index and queries."""
+        stems = jvm.java_class("io.anserini.analysis.AnalyzerUtils").analyze(text)
+        return [stems.get(number) for number in range(stems.size())]
 
     def _query(self, text: str) -> Any:
         return jvm.java_class("java.lang.String")(text)

@@ -53,6 +53,10 @@ class ImpactSearcher(LuceneSearcher):
             self._postings = Postings(self.index)
         return self._postings.vectors([docid])[0]
 
+    def query_terms(self, text: str) -> list[str]:
+        """Return the distinct WordPieces of a query in their order."""
+        return self.wordpieces.query_terms(text)
+
     def matched_terms(self, query: str, docid: str) -> dict[str, int]:
         """Return the terms of the query that a document has, with impacts, largest first."""
         terms = self.wordpieces.query_terms(query)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
@@ -26,6 +27,7 @@ from spade_pyserini.models.pruning import drop_small_weights
 from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import count_terms
 from spade_pyserini.models.wordpieces import WordPieces
+from spade_pyserini.progress import counting_bar
 from spade_pyserini.records import Document, Hit, Ranking, Topic
 from spade_pyserini.train.queries import query_vectors
 from spade_pyserini.train.recipe import Recipe
@@ -85,7 +87,7 @@ class DevSet:
         ratio = model.config.prune_ratio
         numbers, expanded = torch.zeros(len(alphas), dtype=torch.long), 0
         sums = [0.0, 0.0]
-        for batch, positions in batches(ids, BATCH_TOKENS):
+        for batch, positions in self._batches(ids):
             with autocast(precision, model.kept.device):
                 both = model(*pad_batch(batch, model.kept.device))
             own, added = (vectors.float() for vectors in both)
@@ -105,6 +107,13 @@ class DevSet:
                     mixed = mixed[:, terms]
                 relevance[number][:, positions] = (queries @ mixed.T).cpu()
         return Scores(relevance, numbers, expanded, *sums)
+
+    def _batches(self, ids: list[list[int]]) -> Iterator[tuple[list[list[int]], list[int]]]:
+        """The documents in batches, with a progress bar below that of the training."""
+        with counting_bar(f"validating {self.name}", "documents", len(ids), leave=False) as bar:
+            for batch, positions in batches(ids, BATCH_TOKENS):
+                yield batch, positions
+                bar.update(len(batch))
 
     def measure(self, relevance: Tensor) -> tuple[float, float]:
         """MRR@10 and nDCG@10 of scores [topics, documents]."""

@@ -123,21 +123,6 @@ def test_ctrl_c_leaves_nothing_half_written(tiny_index: Path, tmp_path: Path) ->
     assert {path.name for path in tmp_path.iterdir()} == {"many.tsv"}
 
 
-def test_hits_of_a_single_query_are_printed(
-    tiny_index: Path, tiny_corpus: Path, run: Commands
-) -> None:
-    arguments = ("--index", tiny_index, "--query", "the cat", "--hits", 2, "--corpus", tiny_corpus)
-    result = run("search", *arguments)
-    assert result.code == 0
-    lines = result.out.splitlines()
-    assert lines[0] == "query: the cat"
-    assert len(lines) == 5
-    assert "the:" in result.out
-    assert run("search", "--index", tiny_index, "--query", "\u4e2d").out.endswith(
-        "no document has any of these terms\n"
-    )
-
-
 @pytest.mark.parametrize("arguments", [(), ("--topics", "pydoc", "--query", "x")])
 def test_calls_that_make_no_sense(
     tiny_index: Path, run: Commands, arguments: tuple[str, ...]

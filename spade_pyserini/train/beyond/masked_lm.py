@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from spade_pyserini.corpora import open_corpus
 from spade_pyserini.errors import InputError, SpadeError
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.tensors import pad_batch
+from spade_pyserini.progress import counting_bar
 from spade_pyserini.train.beyond.inflections import with_inflections
 from spade_pyserini.train.checkpoint import TrainingState
 from spade_pyserini.train.initial_model import start_model
@@ -86,7 +86,7 @@ class MaskedLMTrainer:
         """Train to the last step, after the last checkpoint if there is one."""
         settings = self.recipe.optimization
         self._restore()
-        with tqdm(total=settings.steps, initial=self.step, desc="masked LM", disable=None) as bar:
+        with counting_bar("masked LM", "steps", settings.steps, self.step) as bar:
             while self.step < settings.steps:
                 self.model.train()
                 batch = self.stream.take(settings.batch_size)
@@ -97,8 +97,8 @@ class MaskedLMTrainer:
                     raise SpadeError(f"{message}; {advice}")
                 self.step += 1
                 self.log.write("step", self.step, masked_lm=loss)
+                bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
                 bar.update()
-                bar.set_postfix(loss=f"{loss:.3f}")
                 validate_every = self.recipe.validation.validate_every
                 if self.step % validate_every == 0 or self.step == settings.steps:
                     self._validate()
