@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 MEASURES = "MRR@10 nDCG@10 MAP R@100 R@1000"
 CORPUS_HELP = (
-    "a name that `spade corpora` lists, or a folder or file in the format of BEIR (corpus.jsonl), "
-    "MS MARCO (collection.tsv) or Pyserini (id, contents), plain or .gz"
+    "a name that `spade corpora` lists, or your own documents: a .csv or .tsv file with a header, "
+    ".jsonl, .json, .parquet, a folder of .txt or .md files, or the format of BEIR, MS MARCO or "
+    "Pyserini; plain or .gz"
 )
 TOPICS_HELP = "a split (pydoc/test), or a file: .tsv, .jsonl, .json, .trec, plain or .gz"
 
@@ -79,6 +80,42 @@ def read_judgements(options: argparse.Namespace) -> tuple[Qrels, int]:
     return read_qrels(options.qrels, data_dir=options.data_dir), level
 
 
+def add_corpus(
+    parser: argparse._ActionsContainer, *, required: bool = False, summary: str = CORPUS_HELP
+) -> None:
+    """Add ``--corpus`` and the options that name its columns; `open_corpus` reads them."""
+    add = parser.add_argument
+    add("--corpus", required=required, metavar="NAME|PATH", help=summary)
+    add(
+        "--id-field",
+        metavar="COLUMN",
+        help="column, or JSON field, with the ids; :row numbers the rows (default: a guess)",
+    )
+    add(
+        "--title-field",
+        metavar="COLUMN",
+        help="column with the titles; '' for no title (default: title, if there is one)",
+    )
+    add(
+        "--text-fields",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns with the text; several are joined (default: a guess)",
+    )
+
+
+FIELDS = ("id_field", "title_field", "text_fields")
+
+
+def open_corpus(options: argparse.Namespace, path: str | None = None) -> Corpus:
+    """Open ``--corpus``, with the documents of ``path`` if that is given."""
+    from spade_pyserini import corpora
+
+    fields = {name: getattr(options, name) for name in FIELDS}
+    return corpora.open_corpus(options.corpus, path, data_dir=options.data_dir, **fields)
+
+
 def add_corpus_transforms(parser: argparse._ActionsContainer) -> None:
     """Add the options that change a corpus while it is read; `open_transformed` applies them."""
     add = parser.add_argument
@@ -101,10 +138,10 @@ def add_corpus_transforms(parser: argparse._ActionsContainer) -> None:
 
 def open_transformed(options: argparse.Namespace) -> Corpus:
     """Open ``--corpus`` with the transforms that the options name."""
-    from spade_pyserini.corpora import apply_transforms, open_corpus
+    from spade_pyserini.corpora import apply_transforms
 
     return apply_transforms(
-        open_corpus(options.corpus, options.corpus_path, data_dir=options.data_dir),
+        open_corpus(options, options.corpus_path),
         options.segment,
         options.expansions,
         options.expansions_per_doc,

@@ -24,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_judgements(parser, " ".join(MEASURES))
     add("--run", required=True, nargs="+", metavar="FILE", help="one or more TREC runs")
     add("--topics", required=True, metavar="NAME|FILE", help=arguments.TOPICS_HELP)
-    add("--corpus", required=True, metavar="NAME|PATH", help=arguments.CORPUS_HELP)
+    arguments.add_corpus(parser, required=True)
     add("--tokenizer", metavar="PATH", help="tokenizer.json or model folder (default: BERT's)")
     add("--format", choices=FORMATS, default="text", help="format of the table")
     return parser
@@ -32,7 +32,6 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Print a table of measures for each kind of topic."""
-    from spade_pyserini.corpora import open_corpus
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.evaluate import compare_runs, parse_measures, read_runs
     from spade_pyserini.models.minilm import minilm_folder
@@ -45,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
     judged = [topic for topic in topics if topic.qid in qrels]
     if not judged:
         raise InputError(f"no topic has judgements in {options.qrels}", options.topics)
-    corpus = open_corpus(options.corpus, data_dir=options.data_dir)
+    corpus = arguments.open_corpus(options)
     kinds = kinds_of_topics(judged, qrels, corpus, wordpieces, level)
     if not kinds:
         message = f"it has no document that {options.qrels} judges relevant for these topics"

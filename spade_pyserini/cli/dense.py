@@ -18,7 +18,7 @@ def parser() -> argparse.ArgumentParser:
     description = "Embed a corpus and search it exactly with FAISS."
     parser = arguments.new_parser("dense", description, EXAMPLE)
     add = parser.add_argument
-    add("--corpus", required=True, metavar="NAME|PATH", help=arguments.CORPUS_HELP)
+    arguments.add_corpus(parser, required=True)
     add("--topics", required=True, metavar="NAME|FILE", help=arguments.TOPICS_HELP)
     add("--model", default=MINILM, metavar="NAME|DIR", help="minilm, a hub name or a folder")
     add("--index", metavar="DIR", help="folder of embeddings (default: index/CORPUS.MODEL.dense)")
@@ -35,12 +35,11 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Embed the corpus, search the topics, write the run and print its path."""
-    from spade_pyserini.corpora import open_corpus
     from spade_pyserini.corpora.topics import read_topics, topics_name
     from spade_pyserini.models.hub import check_hugging_face
 
     data_dir = options.data_dir
-    corpus = open_corpus(options.corpus, data_dir=data_dir)
+    corpus = arguments.open_corpus(options)
     topics = read_topics(options.topics, data_dir=data_dir)
     model = safe_file_name(Path(options.model).name)
     index = options.index or Path("index", f"{corpus.name}.{model}.dense")

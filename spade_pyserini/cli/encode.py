@@ -12,7 +12,8 @@ from spade_pyserini.errors import NotFoundError, UsageError
 from spade_pyserini.formats.paths import location, safe_file_name
 
 EXAMPLE = """spade encode --corpus pydoc --output encode/pydoc.spade-mini
-  spade encode --corpus my-corpus/ --processes 2"""
+  spade encode --corpus my-corpus/ --processes 2
+  spade encode --corpus products.csv --id-field sku --text-fields description brand"""
 PRECISIONS = ("fp32", "bf16", "fp16")
 
 logger = logging.getLogger(__name__)
@@ -23,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
     description = "Encode a corpus into impact vectors."
     parser = arguments.new_parser("encode", description, EXAMPLE)
     add = parser.add_argument
-    add("--corpus", metavar="NAME|PATH", help=arguments.CORPUS_HELP)
+    arguments.add_corpus(parser)
     arguments.add_data_dir(parser)
     arguments.add_corpus_transforms(parser)
     add("--model", metavar="NAME|PATH", help="model name or folder (default: spade-mini)")
@@ -140,8 +141,9 @@ def run(options: argparse.Namespace) -> None:
 
     from spade_pyserini.models.hub import DEFAULT, check_model
 
+    only_merge = options.merge and options.output
     # Mistakes in names are found before torch is loaded, which takes seconds.
-    corpus = None if options.merge and options.output else arguments.open_transformed(options)
+    corpus = None if only_merge else arguments.open_transformed(options)
     name = options.model or DEFAULT
     if not options.merge:
         check_model(name)

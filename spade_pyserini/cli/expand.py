@@ -20,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
     description = "Sample queries for documents with a seq2seq model."
     parser = arguments.new_parser("expand", description, EXAMPLE)
     add = parser.add_argument
-    add("--corpus", required=True, metavar="NAME|PATH", help=arguments.CORPUS_HELP)
+    arguments.add_corpus(parser, required=True)
     add("--model", required=True, metavar="NAME|DIR", help="a seq2seq model: hub name or folder")
     add("--output", required=True, metavar="FILE", help="a .jsonl file, for encode --expansions")
     defaults = Sampling()
@@ -50,11 +50,10 @@ def run(options: argparse.Namespace) -> None:
     if not options.output.endswith(".jsonl"):
         raise UsageError("--output must end with .jsonl, the format that encode --expansions reads")
 
-    from spade_pyserini.corpora import open_corpus
     from spade_pyserini.models.hub import check_hugging_face
 
     sampling = Sampling(**{name: getattr(options, name) for name in asdict(Sampling())})
-    corpus = open_corpus(options.corpus, data_dir=options.data_dir)
+    corpus = arguments.open_corpus(options)
     check_hugging_face("seq2seq model", options.model)
 
     from spade_pyserini.baselines.expand import expand_corpus

@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     description = "Show the terms and impacts of a document, or its score for a query."
     parser = arguments.new_parser("explain", description, EXAMPLE)
     add = parser.add_argument
-    add("--corpus", metavar="NAME|PATH", help=arguments.CORPUS_HELP)
+    arguments.add_corpus(parser)
     arguments.add_data_dir(parser)
     add("--docid", metavar="ID", help="id of a document in --corpus")
     add("--text", help="text of a document, instead of --corpus and --docid")
@@ -59,14 +59,13 @@ def run(options: argparse.Namespace) -> None:
     """Print the terms of a document as a heat map, or the score of a query term by term."""
     _check(options)
 
-    from spade_pyserini.corpora import open_corpus
     from spade_pyserini.models.hub import DEFAULT, check_model
 
     # Mistakes in names are found before torch is loaded, which takes seconds.
     check_model(options.model or DEFAULT)
     if options.counts and not Path(options.counts).is_file():
         raise NotFoundError(f"{options.counts}: no such file; --counts takes NAME.counts.json")
-    corpus = open_corpus(options.corpus, data_dir=options.data_dir) if options.corpus else None
+    corpus = arguments.open_corpus(options) if options.corpus else None
     document = Document("", "", options.text) if corpus is None else _find(corpus, options.docid)
     text = document.contents
 

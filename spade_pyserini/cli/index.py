@@ -13,7 +13,14 @@ EXAMPLE = """spade index --input encode/pydoc.spade-mini --output index/pydoc.sp
   spade index --input encode/more.spade-mini --add --output index/pydoc.spade-mini
   spade index --bm25 --corpus pydoc --output index/pydoc.bm25"""
 MODES = ("bm25", "foreign", "verify", "add", "delete")
-TRANSFORMS = ("corpus_path", "segment", "expansions", "expansions_per_doc", "pool")
+TRANSFORMS = (
+    *arguments.FIELDS,
+    "corpus_path",
+    "segment",
+    "expansions",
+    "expansions_per_doc",
+    "pool",
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     existing.add_argument("--delete", nargs="+", metavar="ID", help="delete documents")
     bm25 = parser.add_argument_group("BM25, for comparison")
     bm25.add_argument("--bm25", action="store_true", help="index the text of --corpus for BM25")
-    bm25.add_argument("--corpus", metavar="NAME|PATH", help=arguments.CORPUS_HELP)
+    arguments.add_corpus(bm25)
     arguments.add_corpus_transforms(bm25)
     arguments.add_data_dir(parser)
     return parser
@@ -125,7 +132,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.tokenizer and not options.foreign:
         raise UsageError("--tokenizer applies only with --foreign")
     for name in TRANSFORMS:
-        if getattr(options, name) and not options.corpus:
+        if getattr(options, name) not in (None, []) and not options.corpus:
             option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} applies only with --bm25 --corpus NAME|PATH")
 

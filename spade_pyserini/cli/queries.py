@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from spade_pyserini.cli import arguments
 from spade_pyserini.errors import SpadeError
 from spade_pyserini.formats.unicode import is_valid_unicode
 
@@ -44,8 +45,9 @@ def answer_queries(options: argparse.Namespace) -> None:
 
     with open_searcher(options.index, options.tokenizer, options.k1, options.b) as searcher:
         find = _finder(options, searcher)
+        delimiter = options.max_passage_delimiter if options.max_passage else None
         for query in (options.query,) if options.query else _typed_queries(searcher):
-            answers = answer_query(searcher, query, options.hits or 10, find)
+            answers = answer_query(searcher, query, options.hits or 10, find, delimiter)
             if options.json:
                 print(json.dumps(answers.as_json()))
             else:
@@ -81,12 +83,15 @@ def _finder(
 
     Errors of a corpus that the user named are raised, those of a remembered one are only logged.
     """
-    from spade_pyserini.corpora import open_corpus
+    from spade_pyserini.corpora import apply_transforms
     from spade_pyserini.search.texts import AUTOMATIC, Texts, open_texts
 
     keep = not options.query and searcher.manifest.documents <= AUTOMATIC
     if options.corpus:
-        corpus = open_corpus(options.corpus, data_dir=options.data_dir)
+        corpus = arguments.open_corpus(options)
+        segments = [x["segment"] for x in searcher.manifest.sources if "segment" in x]
+        if segments:  # the documents of the index are passages
+            corpus = apply_transforms(corpus, segments[0])
         return Texts([corpus], keep=keep).find
     try:
         texts = open_texts(searcher.manifest, data_dir=options.data_dir, keep=keep)

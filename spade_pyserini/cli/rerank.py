@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--run", required=True, metavar="FILE", help="the TREC run to re-rank")
     add("--topics", required=True, metavar="NAME|FILE", help="topics of the run")
-    add("--corpus", required=True, metavar="NAME|PATH", help="corpus of the run")
+    arguments.add_corpus(parser, required=True, summary="corpus of the run")
     add("--model", required=True, metavar="NAME|DIR", help="a cross-encoder: hub name or folder")
     add(
         "--depth",
@@ -52,7 +52,6 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Write a run for each depth, print their paths and, with judgements, MRR@10."""
-    from spade_pyserini.corpora import open_corpus
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.formats.outputs import refuse_existing
     from spade_pyserini.formats.paths import safe_file_name
@@ -69,7 +68,7 @@ def run(options: argparse.Namespace) -> None:
     if options.qrels:  # fail now, not after the work, if the judgements are of other topics
         _table(options, {"first stage": first_stage})
     topics = read_topics(options.topics, data_dir=options.data_dir)
-    corpus = open_corpus(options.corpus, data_dir=options.data_dir)
+    corpus = arguments.open_corpus(options)
     check_hugging_face("cross-encoder", options.model)
 
     from spade_pyserini.models.cross_encoder import load_cross_encoder

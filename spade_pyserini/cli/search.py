@@ -29,11 +29,8 @@ def parser() -> argparse.ArgumentParser:
     add("--topics", metavar="NAME|FILE", help=arguments.TOPICS_HELP)
     arguments.add_data_dir(parser)
     add("--query", metavar="TEXT", help="search this text and print the hits, without --topics")
-    add(
-        "--corpus",
-        metavar="NAME|PATH",
-        help="show titles and snippets from this corpus (default: the one of the index)",
-    )
+    summary = "show titles and snippets from this corpus (default: the one of the index)"
+    arguments.add_corpus(parser, summary=summary)
     add("--json", action="store_true", help="with --query: print JSON")
     add("--color", choices=("auto", "always", "never"), default="auto", help="mark matched words")
     add("--output", metavar="FILE", help="the run (default: runs/run.INDEX.TOPICS.txt)")
@@ -98,7 +95,7 @@ def _check(options: argparse.Namespace) -> None:
             if getattr(options, name):
                 raise UsageError(f"--{name} applies only with --query, not --topics")
         return
-    for name in ("output", "remove_query", "max_passage", "overwrite"):
+    for name in ("output", "remove_query", "overwrite"):
         if getattr(options, name):
             raise UsageError(f"--{name.replace('_', '-')} applies only with --topics")
     if not options.query and (options.json or not queries.on_terminal()):

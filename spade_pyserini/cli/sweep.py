@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
         help="drop terms below this fraction of the largest weight of their document (default: as "
         "the components were encoded)",
     )
-    add("--corpus", metavar="NAME|PATH", help="with --k: the corpus of the components")
+    arguments.add_corpus(parser, summary="with --k: the corpus of the components")
     add("--pool", nargs="+", metavar="RUN[:N]|QRELS", help="with --k: the pool that was encoded")
     add("--model", metavar="NAME|PATH", help="with --k: the model of the components")
     add("--output", required=True, metavar="DIR", help="folder for sweep.csv, figures and runs")
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
     if not options.verbose:  # the sweep itself logs a line for each setting
         logging.getLogger("spade_pyserini.index").setLevel(logging.ERROR)
 
-    from spade_pyserini.corpora import apply_transforms, open_corpus
+    from spade_pyserini.corpora import apply_transforms
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.formats.vector_manifest import VectorManifest
     from spade_pyserini.models.hub import check_model
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
     VectorManifest.load(Path(options.components))
     corpus = None
     if options.corpus:
-        corpus = open_corpus(options.corpus, data_dir=options.data_dir)
+        corpus = arguments.open_corpus(options)
         corpus = apply_transforms(corpus, pool=options.pool, data_dir=options.data_dir)
         check_model(options.model)
 

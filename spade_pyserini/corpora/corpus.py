@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from spade_pyserini.corpora import huggingface, irdatasets, pydoc, readers
+from spade_pyserini.corpora import huggingface, irdatasets, pydoc
 from spade_pyserini.corpora.catalogue import Collection, catalogue, find_collection, suggest_names
 from spade_pyserini.corpora.checks import (
     LocatedDocument,
@@ -18,7 +18,11 @@ from spade_pyserini.corpora.checks import (
     raise_error,
 )
 from spade_pyserini.corpora.data_directory import collection_folder, local_collections
-from spade_pyserini.errors import NotFoundError
+from spade_pyserini.corpora.fields import NO_CHOICE, FieldChoice
+from spade_pyserini.corpora.files import open_files
+from spade_pyserini.corpora.layout import KINDS
+from spade_pyserini.errors import NotFoundError, UsageError
+from spade_pyserini.formats.lines import unpacked_name
 from spade_pyserini.formats.paths import location, safe_file_name
 from spade_pyserini.records import Document
 
@@ -40,6 +44,9 @@ class Corpus:
     count: returns the approximate number of documents, or None if it is unknown until they are
         read.
     segment: ``WORDS:STRIDE`` if the documents are passages, see `spade_pyserini.corpora.segment`.
+    fields: the columns of the documents, if the user chose others than those of the guess. An
+        output that was made from other columns is not continued.
+    choice: the columns that the user named.
     """
 
     name: str
@@ -47,6 +54,8 @@ class Corpus:
     read: ReadDocuments
     count: Callable[[], int | None] = unknown_size
     segment: str | None = None
+    fields: str = ""
+    choice: FieldChoice = NO_CHOICE
 
     def __iter__(self) -> Iterator[Document]:
         return self.documents(raise_error)
@@ -57,7 +66,13 @@ class Corpus:
 
 
 def open_corpus(
-    corpus: str, path: str | Path | None = None, *, data_dir: str | Path | None = None
+    corpus: str,
+    path: str | Path | None = None,
+    *,
+    data_dir: str | Path | None = None,
+    id_field: str | None = None,
+    title_field: str | None = None,
+    text_fields: Sequence[str] = (),
 ) -> Corpus:
     """Open a corpus by its name, or by the path of a folder or file.
 
@@ -65,41 +80,78 @@ def open_corpus(
     in the catalogue, a folder in the data directory, a path or fsspec URL, an id of ir_datasets.
     With ``path``, the documents are read from there, and ``corpus`` is only the name of the corpus.
     ``data_dir`` defaults to the environment variable ``SPADE_DATA_DIR``.
+
+    A file is CSV or TSV with a header, JSON lines, a JSON array or Parquet, plain or packed. A
+    folder has such files, a saved Hugging Face dataset, or ``.txt`` and ``.md`` files, each a
+    document. BEIR's, MS MARCO's and Pyserini's formats are recognized. ::
+
+        open_corpus("products.csv", id_field="sku", text_fields=["name", "description"])
+
+    ``id_field``, ``title_field`` and ``text_fields`` name the columns, or the fields of JSON
+    objects. Those that are not given are guessed, and the guess is logged. The values of several
+    text fields are joined. ``id_field=":row"`` numbers the rows from 0, ``title_field=""`` means no
+    title.
     """
+    if isinstance(text_fields, str):
+        text_fields = (text_fields,)
+    choice = FieldChoice(id_field, title_field, tuple(text_fields))
+    opened = _open(corpus, path, data_dir, choice)
+    return replace(opened, choice=choice) if choice.given else opened
+
+
+def _open(
+    corpus: str, path: str | Path | None, data_dir: str | Path | None, choice: FieldChoice
+) -> Corpus:
     if path is not None:
-        return _from_files(corpus, location(path))
+        return _from_files(corpus, location(path), choice)
     if corpus.startswith(huggingface.PREFIX) and "://" not in corpus:
         name = corpus.removeprefix(huggingface.PREFIX).strip("/").replace(":", "-")
-        return Corpus(safe_file_name(name), corpus, partial(huggingface.documents, corpus))
+        dataset = huggingface.open_dataset(corpus, choice)
+        return Corpus(safe_file_name(name), corpus, dataset.read, fields=dataset.fields)
     if collection := find_collection(corpus):
-        return _from_catalogue(collection, data_dir)
+        return _from_catalogue(collection, data_dir, choice)
     if folder := collection_folder(corpus, data_dir):
-        return _from_files(corpus, folder)
+        return _from_files(corpus, folder, choice)
     if "://" in corpus or Path(corpus).exists():
         source = location(corpus)
-        stem = source.resolve().name
-        for suffix in (".gz", ".jsonl", ".json", ".tsv"):
-            stem = stem.removesuffix(suffix)
-        return _from_files(stem, source)
+        return _from_files(_stem(source.resolve()), source, choice)
     if irdatasets.is_known(corpus):
+        _refuse_fields(corpus, choice)
         return _from_ir_datasets(corpus, corpus)
     names = [name for collection in catalogue().values() for name in collection.names]
     suggestion = suggest_names(corpus, [*names, *local_collections(data_dir)])
     raise NotFoundError(f"no corpus, folder or file is called {corpus!r}; {suggestion}")
 
 
-def _from_catalogue(collection: Collection, data_dir: str | Path | None) -> Corpus:
+def _stem(path: Path) -> str:
+    """The name of a file or folder without the suffixes of formats."""
+    stem = unpacked_name(path)
+    for suffix in (suffix for suffixes in KINDS.values() for suffix in suffixes):
+        stem = stem.removesuffix(suffix)
+    return stem
+
+
+def _refuse_fields(corpus: str, choice: FieldChoice) -> None:
+    if choice.given:
+        message = f"{corpus} has fixed fields; id_field, title_field and text_fields apply to files"
+        raise UsageError(f"{message} and hf: names")
+
+
+def _from_catalogue(
+    collection: Collection, data_dir: str | Path | None, choice: FieldChoice
+) -> Corpus:
+    folder = collection.folder(data_dir)
+    if collection.name != "pydoc" and folder:
+        return _from_files(collection.name, folder, choice)
+    _refuse_fields(collection.name, choice)
     if collection.name == "pydoc":
         return _from_stream(collection.name, collection.name, pydoc.documents)
-    if folder := collection.folder(data_dir):
-        return _from_files(collection.name, folder)
     return _from_ir_datasets(collection.name, collection.dataset or collection.name)
 
 
-def _from_files(name: str, path: Path) -> Corpus:
-    files = readers.corpus_files(path)
-    read, count = partial(readers.read_files, files), partial(readers.count_lines, files)
-    return Corpus(safe_file_name(name), str(path), read, count)
+def _from_files(name: str, path: Path, choice: FieldChoice) -> Corpus:
+    files = open_files(path, choice)
+    return Corpus(safe_file_name(name), str(path), files.read, files.count, files.fields)
 
 
 def _from_ir_datasets(name: str, dataset: str) -> Corpus:

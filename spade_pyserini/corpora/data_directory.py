@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from spade_pyserini.corpora.readers import MAIN_FILES
+from spade_pyserini.corpora.layout import MAIN_FILES
 from spade_pyserini.errors import UsageError
 
 VARIABLE = "SPADE_DATA_DIR"

@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
-from spade_pyserini.corpora.checks import LocatedDocument, OnError
+from spade_pyserini.corpora.checks import LocatedDocument, OnError, ReadDocuments
+from spade_pyserini.corpora.fields import (
+    Columns,
+    FieldChoice,
+    choose_columns,
+    describe,
+    to_document,
+)
 from spade_pyserini.errors import InputError, NotFoundError
-from spade_pyserini.records import Document
 
 PREFIX = "hf:"
-IDS = ("_id", "id", "docid", "doc_id", "passage_id", "pid")
-TEXTS = ("text", "contents", "passage", "body", "content")
+logger = logging.getLogger(__name__)
 
 
-def documents(name: str, on_error: OnError) -> Iterator[LocatedDocument]:
-    """Stream the rows as documents; without an id column, the row number is the id."""
+class Dataset(NamedTuple):
+    """How to read a dataset. ``fields``: the columns, empty if they are those of the guess."""
+
+    read: ReadDocuments
+    fields: str = ""
+
+
+def open_dataset(name: str, choice: FieldChoice) -> Dataset:
+    """Choose the columns of a dataset; without an id column, the number of the row is the id."""
+    names = list(next(iter(_rows(name)), {}))
+    if not names:
+        return Dataset(_no_documents)
+    columns, changed = choose_columns(names, choice, name, number_rows=True)
+    logger.info("%s: %s", name, describe(columns, names))
+    return Dataset(partial(_documents, name, columns), changed)
+
+
+def _no_documents(_: OnError) -> Iterator[LocatedDocument]:
+    return iter(())
+
+
+def _documents(name: str, columns: Columns, on_error: OnError) -> Iterator[LocatedDocument]:
+    for number, row in enumerate(_rows(name)):
+        try:
+            document = to_document(row, columns, number)
+        except ValueError as error:
+            on_error(InputError(str(error), name, number + 1))
+        else:
+            yield LocatedDocument(document, name, number + 1)
+
+
+def _rows(name: str) -> Iterator[dict[str, Any]]:
+    """Stream the rows of a dataset."""
     import datasets
 
     source, _, rest = name.removeprefix(PREFIX).partition(":")
@@ -28,17 +66,4 @@ def documents(name: str, on_error: OnError) -> Iterator[LocatedDocument]:
     split = split or next(iter(splits))
     if split not in splits:
         raise NotFoundError(f"{source} has no split {split!r}; it has {', '.join(splits)}")
-    for number, row in enumerate(splits[split]):
-        text = _first(row, TEXTS)
-        if not isinstance(text, str):
-            columns = ", ".join(row)
-            message = f"no text column ({', '.join(TEXTS)}) among {columns}"
-            on_error(InputError(message, name, number + 1))
-            continue
-        docid, title = _first(row, IDS), row.get("title")
-        document = Document(str(number if docid is None else docid), str(title or ""), text)
-        yield LocatedDocument(document, name, number + 1)
-
-
-def _first(row: dict[str, Any], columns: tuple[str, ...]) -> Any:
-    return next((row[name] for name in columns if row.get(name) is not None), None)
+    yield from splits[split]

@@ -1,9 +1,9 @@
-"""Files of documents in the three usual formats, plain or ``.gz``, read line by line.
+"""Files in the three usual formats, plain or packed, read line by line.
 
 =========  ==================================  =============================================
 BEIR       ``corpus.jsonl``                    ``{"_id": ..., "title": ..., "text": ...}``
 Pyserini   ``*.jsonl``, ``*.json``             ``{"id": ..., "contents": ...}``
-MS MARCO   ``collection.tsv``, any ``*.tsv``   ``id <tab> text``
+MS MARCO   ``collection.tsv``, any ``*.tsv``   ``id <tab> text``, without a header
 =========  ==================================  =============================================
 """
 
@@ -11,39 +11,16 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
+from lzma import LZMAError
 from pathlib import Path
 
 from spade_pyserini.corpora.checks import LocatedDocument, OnError, raise_error
-from spade_pyserini.errors import InputError, NotFoundError
+from spade_pyserini.corpora.delimited import is_header
+from spade_pyserini.corpora.layout import file_kind
+from spade_pyserini.errors import InputError
 from spade_pyserini.formats.json_files import read_json_object
 from spade_pyserini.formats.lines import open_binary, read_lines
 from spade_pyserini.records import Document
-
-JSON_SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
-TSV_SUFFIXES = (".tsv", ".tsv.gz")
-MAIN_FILES = ("corpus.jsonl", "corpus.jsonl.gz", "collection.tsv", "collection.tsv.gz")
-
-
-def corpus_files(path: Path) -> list[Path]:
-    """Return the files that make up the corpus at ``path``, in reading order."""
-    if path.is_file():
-        _reader(path)
-        return [path]
-    if not path.is_dir():
-        raise NotFoundError(f"{path}: no such file or folder")
-    for name in MAIN_FILES:
-        if (path / name).is_file():
-            return [path / name]
-    files = sorted(file for file in path.rglob("*") if file.is_file())
-    json_files = [file for file in files if file.name.endswith(JSON_SUFFIXES)]
-    tsv_files = [file for file in files if file.name.endswith(TSV_SUFFIXES)]
-    if json_files and tsv_files:
-        message = f"the folder has both {json_files[0].name} and {tsv_files[0].name}"
-        raise InputError(f"{message}; give the path of the file that is the corpus", path)
-    if not json_files and not tsv_files:
-        expected = "corpus.jsonl (BEIR), collection.tsv (MS MARCO) or *.jsonl (Pyserini)"
-        raise InputError(f"no corpus in this folder; expected {expected}, plain or .gz", path)
-    return json_files or tsv_files
 
 
 def read_files(files: list[Path], on_error: OnError = raise_error) -> Iterator[LocatedDocument]:
@@ -68,7 +45,7 @@ def count_lines(files: list[Path]) -> int | None:
     """Return the number of lines, about that of the documents; None if a file is unreadable."""
     try:
         return sum(_lines(path) for path in files)
-    except (OSError, EOFError, zlib.error):
+    except (OSError, EOFError, zlib.error, LZMAError):
         return None
 
 
@@ -78,12 +55,7 @@ def _lines(path: Path) -> int:
 
 
 def _reader(path: Path) -> Callable[[str, Path, int], Document | None]:
-    if path.name.endswith(JSON_SUFFIXES):
-        return read_json
-    if path.name.endswith(TSV_SUFFIXES):
-        return read_tsv
-    message = "unknown format: the file name must end in .jsonl, .json or .tsv, plain or .gz"
-    raise InputError(message, path)
+    return read_json if file_kind(path) == "json" else read_tsv
 
 
 def read_json(line: str, path: Path, number: int) -> Document | None:
@@ -112,4 +84,7 @@ def read_tsv(line: str, path: Path, number: int) -> Document | None:
     docid, tab, text = line.partition("\t")
     if not tab:
         raise InputError("expected `id <tab> text`, found no tab", path, number)
+    if number == 1 and is_header(line.split("\t")):  # a later file of a folder
+        message = "this line names columns, but the first file of the folder has no such line"
+        raise InputError(f"{message}; add it there, or remove it here", path, number)
     return Document(docid, "", text)

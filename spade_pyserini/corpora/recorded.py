@@ -1,10 +1,12 @@
 """How a corpus was opened, as manifests record it, so that its texts can be shown later.
 
-``{"corpus": "/data/texts.jsonl", "segment": "250:125"}``: what `open_corpus` and ``segment`` get.
+``{"corpus": "/data/texts.csv", "id_field": "sku", "segment": "250:125"}``: what `open_corpus` and
+``segment`` get. ``text_fields`` is a JSON list.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from spade_pyserini.corpora.catalogue import find_collection
@@ -18,6 +20,12 @@ def record_source(corpus: Corpus) -> dict[str, str]:
     path = Path(corpus.source)
     is_path = "://" not in corpus.source and path.exists()
     recorded = {"corpus": str(path.absolute()) if is_path else corpus.source}
+    choice = corpus.choice
+    for name, value in (("id_field", choice.id_field), ("title_field", choice.title_field)):
+        if value is not None:
+            recorded[name] = value
+    if choice.text_fields:
+        recorded["text_fields"] = json.dumps(choice.text_fields)
     return recorded | ({"segment": corpus.segment} if corpus.segment else {})
 
 
@@ -26,7 +34,12 @@ def open_recorded(recorded: dict[str, str]) -> Corpus:
     name = recorded.get("corpus", "")
     if Path(name).is_absolute() and not Path(name).exists():
         raise NotFoundError(f"{name}: the corpus of this index is no longer there")
-    corpus = open_corpus(name)
+    corpus = open_corpus(
+        name,
+        id_field=recorded.get("id_field"),
+        title_field=recorded.get("title_field"),
+        text_fields=json.loads(recorded.get("text_fields", "[]")),
+    )
     segment = recorded.get("segment")
     return segmented(corpus, Segmentation.parse(segment)) if segment else corpus
 

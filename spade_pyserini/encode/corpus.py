@@ -22,9 +22,10 @@ from spade_pyserini.encode.counts_file import (
 )
 from spade_pyserini.encode.files import VectorFiles
 from spade_pyserini.encode.options import DEFAULTS, EncodeOptions
+from spade_pyserini.encode.summary import log_summary
 from spade_pyserini.encode.task import VectorTask
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.paths import location, sibling
+from spade_pyserini.formats.paths import location
 from spade_pyserini.formats.vector_manifest import VectorManifest, VectorSettings
 from spade_pyserini.models.encoder import SpadeEncoder
 from spade_pyserini.sharding.job import Runner, RunOptions, run_job
@@ -37,7 +38,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 UNDECIDED = {"scale": 0.0, "counts_sha256": None}  # settings that may depend on the corpus
-FITTED_TO = ("corpus", "model_fingerprint", "max_length")  # what these settings are derived from
+FITTED_TO = (
+    "corpus",
+    "fields",
+    "model_fingerprint",
+    "max_length",
+)  # what these settings are derived from
 SAMPLE = 200  # documents to calibrate the scale with
 
 
@@ -73,9 +79,9 @@ def encode_corpus(
             max_errors=options.max_errors,
         )
         run_options = RunOptions(runner, options.progress)
-        manifest = run_job(job, manifest, bad_documents, run_options)
-        _log_summary(manifest, target)
-    return manifest
+        complete = run_job(job, manifest, bad_documents, run_options)
+        log_summary(complete, target.folder, target.part, earlier=manifest)
+    return complete
 
 
 def _runner(encoder: SpadeEncoder, options: EncodeOptions) -> Runner:
@@ -146,6 +152,7 @@ class _Setup:
             prune_ratio=config.prune_ratio,
             corpus_gamma=config.corpus_gamma,
             counts_sha256=None if counts is None else check_counts_file(counts, encoder),
+            fields=self.corpus.fields,
         )
 
     def _fit(
@@ -201,24 +208,3 @@ def _calibrate(encoder: SpadeEncoder, corpus: Corpus, on_error: OnError) -> floa
     scale = calibrated_scale(encoder, sample)
     logger.info("the model has no scale; calibrated to %.4f on %d documents", scale, len(sample))
     return scale
-
-
-def _log_summary(manifest: VectorManifest, target: Output[VectorManifest]) -> None:
-    logger.info(
-        "%s: %d documents, %.1f terms per document",
-        target.folder,
-        manifest.documents,
-        manifest.terms_per_document,
-    )
-    if manifest.empty_documents:
-        empty = [docid for shard in manifest.shards for docid in shard.empty]
-        shown = ", ".join(empty[:5]) + (", ..." if len(empty) > 5 else "")
-        logger.warning(
-            "%d documents have no terms and cannot be retrieved: %s (all are listed in %s)",
-            len(empty),
-            shown,
-            sibling(target.folder, target.part.manifest).name,
-        )
-    clipped = sum(shard.clipped for shard in manifest.shards)
-    if clipped:
-        logger.info("%d impacts were reduced to the largest possible value", clipped)

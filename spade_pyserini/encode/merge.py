@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from spade_pyserini.encode.summary import log_summary
 from spade_pyserini.errors import ArtifactError, OutputExistsError
 from spade_pyserini.formats.lines import read_lines, write_lines
 from spade_pyserini.formats.locks import lock
@@ -36,6 +37,7 @@ def merge_parts(output: str | Path) -> VectorManifest:
         for part in parts:
             remove(part.errors_path(folder))
             remove(sibling(folder, part.manifest))
+        log_summary(manifest, folder, ALL_SHARDS)
     return manifest
 
 

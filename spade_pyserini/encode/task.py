@@ -18,7 +18,7 @@ from torch import Tensor
 from spade_pyserini.encode.batches import batches
 from spade_pyserini.errors import SpadeError
 from spade_pyserini.formats.components import ComponentVector, write_components
-from spade_pyserini.formats.vector_manifest import Shard, VectorSettings, shard_name
+from spade_pyserini.formats.vector_manifest import Lengths, Shard, VectorSettings, shard_name
 from spade_pyserini.formats.vectors import write_shard
 from spade_pyserini.models.encoder import SpadeEncoder
 from spade_pyserini.models.quantize import largest_impact, quantize
@@ -37,6 +37,7 @@ class Prepared(NamedTuple):
     docids: list[str]
     ids: list[list[int]]
     input_sha256: str
+    lengths: Lengths
 
 
 class Encoded(NamedTuple):
@@ -77,8 +78,15 @@ class VectorTask:
     def prepare(self, number: int, documents: list[Document], input_sha256: str) -> Prepared:
         """Split documents into WordPieces."""
         texts = [document.contents for document in documents]
-        ids = self.encoder.wordpieces.document_ids(texts, self.settings.max_length)
-        return Prepared(number, [document.docid for document in documents], ids, input_sha256)
+        cut = self.encoder.wordpieces.cut_documents(texts, self.settings.max_length)
+        lengths = Lengths(
+            documents=len(documents),
+            wordpieces=sum(document.length for document in cut),
+            longer=sum(document.left_out > 0 for document in cut),
+            left_out=sum(document.left_out for document in cut),
+        )
+        docids = [document.docid for document in documents]
+        return Prepared(number, docids, [document.ids for document in cut], input_sha256, lengths)
 
     def compute(self, prepared: Prepared, advance: Advance) -> Encoded:
         """Encode documents; calls ``advance`` with the documents and terms of each batch."""
@@ -114,14 +122,21 @@ class VectorTask:
 
     def write(self, folder: Path, computed: Encoded) -> Written:
         """Write the components, if any, then the shard."""
-        number, docids, _, digest = computed.prepared
+        number, docids, _, digest, lengths = computed.prepared
         named = self.encoder.named
         checksum = None
         if self.components:
             pairs = (map(named, vectors) for vectors in (computed.weighting, computed.expansion))
             checksum = write_components(folder, number, map(ComponentVector, docids, *pairs))
         vectors = list(map(ImpactVector, docids, map(named, computed.impacts)))
-        return Written(write_vectors(folder, number, vectors, computed.clipped, digest), checksum)
+        shard = write_vectors(folder, number, vectors, computed.clipped, digest)
+        known = replace(
+            shard,
+            wordpieces=lengths.wordpieces,
+            longer=lengths.longer,
+            left_out=lengths.left_out,
+        )
+        return Written(known, checksum)
 
 
 def _is_out_of_memory(error: RuntimeError) -> bool:

@@ -14,7 +14,7 @@ from spade_pyserini.formats.lines import read_lines
 def read_json_object(text: str, path: Path, line: int | None = None) -> dict[str, Any]:
     """Parse a JSON object; anything else is an `InputError` that names ``path`` and ``line``."""
     try:
-        value = json.loads(text, object_pairs_hook=_unique_keys)
+        value = json.loads(text, object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
         message = f"not valid JSON ({error.msg} at column {error.colno}); repair or remove the line"
         raise InputError(message, path, line) from None
@@ -28,7 +28,8 @@ def read_json_object(text: str, path: Path, line: int | None = None) -> dict[str
     return value
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build an object of JSON; raise `ValueError` if a key occurs twice."""
     fields = dict(pairs)
     if len(fields) != len(pairs):
         keys = [key for key, _ in pairs]

@@ -1,59 +1,95 @@
-"""Text files by lines, in UTF-8, plain or ``.gz``."""
+"""Text files by lines, in UTF-8, plain or packed (``.gz``, ``.bz2``, ``.xz``, ``.zst``)."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, cast
 
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.paths import is_local
 
+PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
+
 
 def read_lines(
     path: Path, on_error: Callable[[InputError], None] | None = None
 ) -> Iterator[tuple[int, str]]:
-    """Yield (line number, line without its end) of a UTF-8 file, plain or ``.gz``.
+    """Yield (line number, line without its end) of a UTF-8 file, plain or packed.
 
-    Bytes that are not UTF-8 and a damaged or truncated ``.gz`` raise `InputError`. If ``on_error``
-    is given, it is called with the error of a line that is not UTF-8; unless it raises, the line is
-    skipped.
+    Bytes that are not UTF-8 and damaged or truncated packed data raise `InputError`. If
+    ``on_error`` is given, it is called with the error of a line that is not UTF-8; unless it
+    raises, the line is skipped.
     """
     offset = 0
+    for number, raw in read_raw_lines(path):
+        try:
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            position = offset + error.start
+            byte = f"byte {position} (0x{raw[error.start]:02x})"
+            fault = InputError(f"{byte} is not UTF-8; re-encode the file", path, number)
+            if on_error is None:
+                raise fault from None
+            on_error(fault)
+        else:
+            yield number, line.rstrip("\r\n")
+        offset += len(raw)
+
+
+def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield (line number, bytes of the line with its end) of a file, plain or packed."""
     number = 0
+    with input_errors(path, lambda: number + 1), open_binary(path) as stream:
+        for number, raw in enumerate(stream, start=1):
+            yield number, raw
+
+
+@contextmanager
+def input_errors(path: Path, line: Callable[[], int | None] = lambda: None) -> Iterator[None]:
+    """Translate the errors of opening and unpacking a file; ``line`` returns the current line."""
     try:
-        with open_binary(path) as stream:
-            for number, raw in enumerate(stream, start=1):
-                try:
-                    line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-                except UnicodeDecodeError as error:
-                    position = offset + error.start
-                    byte = f"byte {position} (0x{raw[error.start]:02x})"
-                    fault = InputError(f"{byte} is not UTF-8; re-encode the file", path, number)
-                    if on_error is None:
-                        raise fault from None
-                    on_error(fault)
-                else:
-                    yield number, line.rstrip("\r\n")
-                offset += len(raw)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        message = f"the gzip data is damaged or cut off ({error}); fetch or write the file again"
-        raise InputError(message, path, number + 1) from None
+        yield
     except FileNotFoundError:
         raise NotFoundError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise InputError("is a folder, a file was expected", path) from None
+    except (*DAMAGED, OSError) as error:
+        # bz2 and zstd raise an OSError without a number for data that they cannot unpack.
+        if isinstance(error, OSError) and (error.errno is not None or path.suffix not in PACKED):
+            raise
+        message = f"the {PACKED.get(path.suffix, 'packed')} data is damaged or cut off ({error})"
+        raise InputError(f"{message}; fetch or write the file again", path, line()) from None
 
 
 def open_binary(path: Path) -> IO[bytes]:
-    """Open a file for reading bytes, decompressed if it is ``.gz``."""
+    """Open a file for reading bytes, decompressed if it is packed."""
+    if path.suffix not in PACKED:
+        return path.open("rb")
+    packed: Any = path if is_local(path) else path.open("rb")
     if path.suffix == ".gz":
-        compressed = path if is_local(path) else path.open("rb")
-        return gzip.open(compressed, "rb")  # type: ignore[return-value]
-    return path.open("rb")
+        return cast("IO[bytes]", gzip.open(packed, "rb"))
+    if path.suffix == ".bz2":
+        return cast("IO[bytes]", bz2.open(packed, "rb"))
+    if path.suffix == ".xz":
+        return cast("IO[bytes]", lzma.open(packed, "rb"))
+    import pyarrow as pa
+
+    stream = pa.CompressedInputStream(pa.PythonFile(path.open("rb")), "zstd")
+    return io.BufferedReader(stream)
+
+
+def unpacked_name(path: Path) -> str:
+    """The name of a file without the suffix of its compression: ``a.csv`` for ``a.csv.gz``."""
+    return path.name.removesuffix(path.suffix) if path.suffix in PACKED else path.name
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ import hashlib
 import re
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.formats.digests import non_default_fields
@@ -27,7 +27,8 @@ SUMMARY = (
 
 # Settings that older versions did not have. They are written only if they differ from their
 # defaults, so that the manifests of older versions, and the digests of these, stay the same.
-LATER = ("prune_ratio", "corpus_gamma")
+LATER = ("prune_ratio", "corpus_gamma", "fields")
+LENGTHS = ("wordpieces", "longer", "left_out")  # of shards; those of early versions have none
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,10 @@ class Shard:
     clipped: number of weights that were too large and were reduced to the largest impact.
     sha256: digest of the file.
     input_sha256: digest of the documents that it encodes.
+    wordpieces: WordPieces of the complete documents; None in manifests of early versions, as the
+        following two.
+    longer: number of documents that are longer than the maximum length.
+    left_out: number of WordPieces of these documents that were not read.
     """
 
     file: str
@@ -52,6 +57,9 @@ class Shard:
     clipped: int
     sha256: str
     input_sha256: str
+    wordpieces: int | None = None
+    longer: int | None = None
+    left_out: int | None = None
 
     @property
     def number(self) -> int:
@@ -59,9 +67,25 @@ class Shard:
         return shard_number(self.file)
 
 
+class Lengths(NamedTuple):
+    """The lengths of the ``documents`` for which they are known, as in `Shard`."""
+
+    documents: int
+    wordpieces: int
+    longer: int
+    left_out: int
+
+    @property
+    def share_left_out(self) -> float:
+        return self.left_out / self.wordpieces if self.wordpieces else 0.0
+
+
 @dataclass(frozen=True)
 class VectorSettings:
-    """Everything besides the documents that determines the bytes of the shards."""
+    """Everything besides the documents that determines the bytes of the shards.
+
+    ``fields`` are the columns that the documents were made of, if they are not those of the guess.
+    """
 
     corpus: str
     model: str
@@ -79,6 +103,7 @@ class VectorSettings:
     saturate: bool = False
     prune_ratio: float = 0.0
     corpus_gamma: float = 0.0
+    fields: str = ""
 
     def recorded(self) -> dict[str, Any]:
         """The settings by name, without the settings of `LATER` that have their defaults."""
@@ -129,6 +154,17 @@ class VectorManifest:
         return sum(shard.impacts for shard in self.shards)
 
     @property
+    def lengths(self) -> Lengths:
+        """How long the documents are, and how much of them was left out."""
+        known = [shard for shard in self.shards if shard.wordpieces is not None]
+        return Lengths(
+            documents=sum(shard.documents for shard in known),
+            wordpieces=sum(shard.wordpieces or 0 for shard in known),
+            longer=sum(shard.longer or 0 for shard in known),
+            left_out=sum(shard.left_out or 0 for shard in known),
+        )
+
+    @property
     def corpus_fingerprint(self) -> str:
         """Digest of all documents, computed from the digests of the shards."""
         digests = "".join(shard.input_sha256 for shard in self.shards)
@@ -142,6 +178,7 @@ class VectorManifest:
         """Write the manifest next to ``folder``."""
         summary = {name: getattr(self, name) for name in SUMMARY}
         values = {"format": FORMAT, **summary, **asdict(self), "settings": self.settings.recorded()}
+        values["shards"] = [_without_unknown(shard) for shard in values["shards"]]
         removed = [term._asdict() for term in values.pop("removed_expansions")]
         if removed:
             values["removed_expansions"] = removed
@@ -154,6 +191,8 @@ class VectorManifest:
         """Read the manifest next to ``folder``; an edited manifest is an error."""
         path = sibling(folder, name)
         if not path.is_file():
+            if not folder.exists():
+                raise ArtifactError(f"{folder}: no such folder; write it with `spade encode`")
             raise ArtifactError(
                 f"{folder} has no manifest ({path.name} next to it): it was not written by "
                 "`spade encode`, or only copied in part; encode again"
@@ -174,6 +213,11 @@ class VectorManifest:
             if not is_shard_name(shard.file):  # for example ../name, outside the folder
                 raise ArtifactError(f"{path}: {shard.file!r} is not the name of a shard")
         return manifest
+
+
+def _without_unknown(shard: dict[str, Any]) -> dict[str, Any]:
+    """Leave out unknown lengths, so that manifests of early versions keep their bytes."""
+    return {k: v for k, v in shard.items() if not (k in LENGTHS and v is None)}
 
 
 def _from_fields(record: Any, values: dict[str, Any]) -> Any:

@@ -14,7 +14,7 @@ from spade_pyserini.formats.vectors import read_shard
 from spade_pyserini.records import ImpactVector
 
 # Settings that do not change the impacts of a document.
-NOT_IN_ENCODER_DIGEST = {"corpus", "model", "shard_size", "batch_tokens"}
+NOT_IN_ENCODER_DIGEST = {"corpus", "model", "shard_size", "batch_tokens", "fields"}
 
 
 class VectorSource(NamedTuple):

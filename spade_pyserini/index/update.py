@@ -18,14 +18,16 @@ from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, NotFoundError
 from spade_pyserini.formats import vectors
+from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.formats.locks import lock
 from spade_pyserini.formats.paths import sibling
 from spade_pyserini.formats.unicode import is_valid_unicode
+from spade_pyserini.formats.vector_manifest import VectorSettings
 from spade_pyserini.index.counts import LuceneCounts, check_lucene_counts
 from spade_pyserini.index.direct import CHECK_WRITABLE, write_index
 from spade_pyserini.index.postings import BATCH, Postings
-from spade_pyserini.index.source import VectorSource, encoded_source
+from spade_pyserini.index.source import VectorSource, encoded_source, encoder_digest
 from spade_pyserini.index.staging import temporary_folder
 from spade_pyserini.index.swap import restore, swap_in
 from spade_pyserini.lucene import jvm
@@ -41,13 +43,14 @@ def add_documents(source: str | Path, index: str | Path, *, threads: int = 1) ->
     counts.
     """
     folder = Path(index)
-    new = encoded_source(Path(source), vectors.verify(Path(source)))
+    encoded = vectors.verify(Path(source))
+    new = encoded_source(Path(source), encoded)
     change = f"add {new.digest}"
     with lock(folder):
         manifest = _load_for_update(folder)
         if _is_last_change(folder, manifest, change):
             return manifest
-        _check_encoder(folder, manifest, new)
+        _check_encoder(folder, manifest, new, encoded.settings)
         replaced, added = _count_existing(folder, (vector.docid for vector in new.vectors()))
         # Lucene has no empty documents: an empty document that gets terms is in `added`.
         empty = sorted({*manifest.empty}.difference(added).union(new.empty))
@@ -119,16 +122,40 @@ def _is_last_change(folder: Path, manifest: IndexManifest, change: str) -> bool:
     return True
 
 
-def _check_encoder(folder: Path, manifest: IndexManifest, source: VectorSource) -> None:
+def _check_encoder(
+    folder: Path, manifest: IndexManifest, source: VectorSource, settings: VectorSettings
+) -> None:
     """Raise `ArtifactError` unless the vectors were encoded like those of the index."""
     if manifest.encoder is None:
         message = f"{folder} does not record how its documents were encoded"
         cause = "it was built from vectors of another tool, or by an early version"
         raise ArtifactError(f"{message}: {cause}; build it again from all vectors together")
-    if manifest.encoder != source.encoder:
-        message = f"{source.folder} was encoded with another model or other settings"
-        cure = "encode with the same model, settings and counts"
-        raise ArtifactError(f"{message} than the documents of {folder}; {cure}")
+    if manifest.encoder == source.encoder:
+        return
+    if counts := _matching_counts(manifest, source, settings):
+        message = f"{source.folder} was encoded with other term counts than the documents of"
+        cure = f"encode it again with `spade encode --counts {counts} --overwrite`"
+        raise ArtifactError(f"{message} {folder}; {cure}")
+    message = f"{source.folder} was encoded with another model or other settings"
+    cure = "encode with the same model, settings and counts"
+    if settings.counts_sha256 is not None:
+        cure += (
+            ": `spade encode --counts FILE`, where FILE is the .counts.json next to the vectors of "
+            f"the index, such as {manifest.corpus}.{manifest.model}.counts.json"
+        )
+    raise ArtifactError(f"{message} than the documents of {folder}; {cure}")
+
+
+def _matching_counts(
+    manifest: IndexManifest, source: VectorSource, settings: VectorSettings
+) -> Path | None:
+    """The counts file next to ``source`` with which its vectors would fit the index, or None."""
+    if settings.counts_sha256 is None:
+        return None
+    for path in sorted(source.folder.parent.glob("*.counts.json")):
+        if encoder_digest(replace(settings, counts_sha256=sha256(path))) == manifest.encoder:
+            return path
+    return None
 
 
 def _refuse_missing(folder: Path, missing: list[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from spade_pyserini.formats.unicode import printable
 from spade_pyserini.records import Document, Hit
+from spade_pyserini.search.batch import search_documents
 from spade_pyserini.search.bm25 import Bm25Searcher
 from spade_pyserini.search.impact import ImpactSearcher
 from spade_pyserini.search.snippets import MatchedTermsOfWord, Snippet, best_snippet, mark_words
@@ -86,17 +87,28 @@ class Answers(NamedTuple):
 
 
 def answer_query(
-    searcher: Searcher, query: str, k: int, find: FindDocuments | None = None
+    searcher: Searcher,
+    query: str,
+    k: int,
+    find: FindDocuments | None = None,
+    delimiter: str | None = None,
 ) -> Answers:
-    """Search ``query`` and describe the ``k`` best hits; ``find`` returns documents by id."""
-    hits = searcher.search(query, k)
+    """Search ``query`` and describe the ``k`` best hits; ``find`` returns documents by id.
+
+    With a ``delimiter``, hits are passages, and only the best one of each document is described.
+    """
+    if delimiter is None:
+        hits = searcher.search(query, k)
+    else:
+        hits = search_documents(searcher, query, k, delimiter)
     documents = find([hit.docid for hit in hits]) if find and hits else {}
     described = (
         _describe(searcher, query, rank, hit, documents.get(hit.docid))
         for rank, hit in enumerate(hits, start=1)
     )
-    impact = isinstance(searcher, ImpactSearcher)
-    ignored = searcher.wordpieces.unknown_words(query) if impact else []
+    ignored = (
+        searcher.wordpieces.unknown_words(query) if isinstance(searcher, ImpactSearcher) else []
+    )
     return Answers(query, tuple(searcher.query_terms(query)), tuple(ignored), tuple(described))
 
 

@@ -62,10 +62,35 @@ def _select(ranking: Ranking, options: SearchOptions) -> list[Hit]:
     return hits
 
 
+def search_documents(
+    searcher: LuceneSearcher, query: str, hits: int, delimiter: str = "#"
+) -> list[Hit]:
+    """Search passages; return the best passage of each of the ``hits`` best documents.
+
+    The docids of the hits are those of the passages.
+    """
+    k = min(10 * hits, MOST_HITS)
+    while True:
+        passages = searcher.search(query, k)
+        best: dict[str, Hit] = {}
+        for hit in passages:
+            best.setdefault(document_id(hit.docid, delimiter), hit)
+        if len(best) >= hits or len(passages) < k or k == MOST_HITS:
+            return list(best.values())[:hits]
+        k = min(10 * k, MOST_HITS)
+
+
+def document_id(docid: str, delimiter: str = "#") -> str:
+    """The id of the document that a passage belongs to: ``doc`` for ``doc#0``."""
+    if not delimiter:
+        raise UsageError("max_passage_delimiter is empty; give the text before passage numbers")
+    return docid.split(delimiter, 1)[0]
+
+
 def best_passages(hits: list[Hit], delimiter: str = "#") -> list[Hit]:
     """Return each document once, at the position and with the score of its best passage (MaxP)."""
     best: dict[str, Hit] = {}
     for hit in hits:
-        docid = hit.docid.split(delimiter, 1)[0]
+        docid = document_id(hit.docid, delimiter)
         best.setdefault(docid, Hit(docid, hit.score))
     return list(best.values())

@@ -10,12 +10,14 @@ from spade_pyserini.corpora.data_directory import find_file
 from spade_pyserini.corpora.splits import resolve_split, split_names
 from spade_pyserini.errors import NotFoundError
 from spade_pyserini.train.recipe import Recipe
+from spade_pyserini.train.settings import DevCollection, TrainingCollection
 
 
 def check_inputs(recipe: Recipe, data_dir: str | Path | None = None) -> None:
     """Raise `NotFoundError` for a corpus, topics or judgements that do not exist."""
     named = bool(recipe.data.collections or recipe.data.corpus)
-    collections = [*(recipe.training_collections if named else ()), *recipe.dev_collections]
+    collections: list[TrainingCollection | DevCollection] = [*recipe.dev_collections]
+    collections += recipe.training_collections if named else ()
     for collection in collections:
         if collection.corpus:
             open_corpus(collection.corpus, data_dir=data_dir)

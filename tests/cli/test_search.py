@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -121,6 +122,28 @@ def test_ctrl_c_leaves_nothing_half_written(tiny_index: Path, tmp_path: Path) ->
     assert process.returncode == 130
     assert "interrupted; run the same command again" in err
     assert {path.name for path in tmp_path.iterdir()} == {"many.tsv"}
+
+
+def test_a_query_on_passages_ranks_documents(
+    tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    """``--max-passage`` prints each document once, by its best passage, with its own title."""
+    corpus, model = ("--corpus", tiny_corpus), ("--model", tiny_model_folder)
+    segment = ("--segment", "2", "--output", tmp_path / "passages")
+    assert run("encode", *corpus, *model, *segment).code == 0
+    index = tmp_path / "index"
+    assert run("index", "--input", tmp_path / "passages", "--output", index).code == 0
+    arguments = ("--index", index, "--query", "the cat", "--hits", 5, *corpus)
+    result = run("search", *arguments, "--json", "--max-passage")
+    assert result.code == 0, result.err
+    hits = json.loads(result.out)["hits"]
+    documents = [hit["docid"].split("#")[0] for hit in hits]
+    assert len(documents) == len(set(documents)) == 5
+    assert all("#" in hit["docid"] and hit["snippet"]["text"] for hit in hits)
+    passages = [hit["docid"] for hit in json.loads(run("search", *arguments, "--json").out)["hits"]]
+    assert passages != [hit["docid"] for hit in hits]  # two passages of one document
+    wrong = run("search", *arguments, "--max-passage", "--max-passage-delimiter", "")
+    assert wrong.code == 2
 
 
 @pytest.mark.parametrize("arguments", [(), ("--topics", "pydoc", "--query", "x")])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,10 @@ def test_texts_on_hugging_face(tmp_path: Path) -> None:
     errors = ErrorLimit(1)
     assert list(open_corpus(f"hf:{tmp_path / 'set'}").documents(errors)) == [("1", "", "one")]
     assert ":1: no text column" in str(errors.errors[0])
+    path.write_text('{"key": "a", "name": "Fish", "one": "red", "two": "blue"}\n')
+    fields: dict[str, Any] = {"id_field": "key", "title_field": "name"}
+    chosen = open_corpus(f"hf:{tmp_path / 'set'}", **fields, text_fields=["one", "two"])
+    assert list(chosen) == [("a", "Fish", "red blue")]
     with pytest.raises(NotFoundError, match="cannot be loaded"):
         list(open_corpus("hf:nobody/nothing"))
     with pytest.raises(NotFoundError, match="hf://datasets/nobody/nothing: no such file or folder"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.formats.vector_manifest import VectorManifest
 from spade_pyserini.index import add_documents
 from spade_pyserini.search.texts import AUTOMATIC, Texts, open_texts
+from tests.commands import Commands
 from tests.conftest import write_corpus
 
 
@@ -96,3 +98,20 @@ def test_a_collection_that_moved_is_found_in_the_data_directory(
 def test_bad_documents_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "texts.jsonl").write_text('{"id": "a"}\n{"id": "b", "contents": "cat"}\n')
     assert Texts([open_corpus(str(tmp_path / "texts.jsonl"))]).find(["a", "b"]).keys() == {"b"}
+
+
+@pytest.mark.java
+def test_the_chosen_columns_are_remembered(
+    tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    (tmp_path / "animals.csv").write_text("code,kind,notes\na1,pet,the old cat\nb2,wild,a bird\n")
+    fields = ("--id-field", "code", "--title-field", "kind", "--text-fields", "notes")
+    corpus = ("--corpus", tmp_path / "animals.csv", *fields)
+    vectors, index = tmp_path / "vectors", tmp_path / "index"
+    encoded = run("encode", *corpus, "--model", tiny_model_folder, "--output", vectors)
+    assert encoded.code == 0, encoded.err
+    assert run("index", "--input", vectors, "--output", index).code == 0
+    answer = run("search", "--index", index, "--query", "cat", "--json")
+    assert answer.code == 0, answer.err
+    texts = {hit["docid"]: hit["snippet"]["text"] for hit in json.loads(answer.out)["hits"]}
+    assert texts["a1"] == "the old cat"

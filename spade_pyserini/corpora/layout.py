@@ -1,0 +1,113 @@
+"""Which files of a folder are the corpus, and in which format, by their names.
+
+A folder may have files of several formats; the first of these that it has is the corpus:
+
+1. ``corpus.jsonl`` (BEIR) or ``collection.tsv`` (MS MARCO)
+2. a dataset that ``save_to_disk`` of Hugging Face's datasets wrote
+3. all ``.jsonl`` and ``.json`` files, or all ``.tsv`` files
+4. all ``.csv`` files, all ``.parquet`` files, or all ``.txt`` and ``.md`` files
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import NamedTuple
+
+from spade_pyserini.corpora.columnar import is_saved_dataset, saved_splits
+from spade_pyserini.errors import InputError, NotFoundError
+from spade_pyserini.formats.lines import PACKED, unpacked_name
+
+MAIN_FILES = ("corpus.jsonl", "corpus.jsonl.gz", "collection.tsv", "collection.tsv.gz")
+DATASET, TEXT = "dataset", "text"
+KINDS = {
+    "json": (".jsonl", ".json", ".ndjson"),
+    "tsv": (".tsv",),
+    "csv": (".csv",),
+    "parquet": (".parquet",),
+    TEXT: (".txt", ".md"),
+}
+FIRST = ("json", "tsv")  # these formats hide the others: README.md is often next to them
+EXPECTED = (
+    "corpus.jsonl (BEIR), collection.tsv (MS MARCO), .jsonl, .json, .tsv, .csv, .parquet, "
+    f"or .txt and .md files, plain or packed ({', '.join(PACKED)})"
+)
+logger = logging.getLogger(__name__)
+
+
+class Layout(NamedTuple):
+    """The files of a corpus, in reading order, and their kind. A saved dataset is its folder."""
+
+    path: Path
+    kind: str
+    files: list[Path]
+
+
+def corpus_layout(path: Path) -> Layout:
+    """Find the files of the corpus at ``path``."""
+    if path.is_file():
+        return Layout(path, _kind_of_file(path), [path])
+    if not path.is_dir():
+        raise NotFoundError(f"{path}: no such file or folder")
+    for name in MAIN_FILES:
+        if (path / name).is_file():
+            return Layout(path, file_kind(path / name) or "", [path / name])
+    if splits := saved_splits(path):
+        if len(splits) > 1:
+            choices = ", ".join(str(path / split) for split in splits)
+            raise InputError(f"the dataset has several splits; give one of {choices}", path)
+        path = path / splits[0]
+    if is_saved_dataset(path):
+        return Layout(path, DATASET, [path])
+    return _folder_layout(path)
+
+
+def file_kind(path: Path) -> str | None:
+    """The kind of a file by its name, or None."""
+    name = unpacked_name(path).lower()
+    return next((kind for kind, suffixes in KINDS.items() if name.endswith(suffixes)), None)
+
+
+def _kind_of_file(path: Path) -> str:
+    kind = file_kind(path)
+    if kind is None:
+        endings = ".jsonl, .json, .tsv, .csv or .parquet"
+        packed = ", ".join(PACKED)
+        message = f"unknown format: the file name must end in {endings}, plain or packed ({packed})"
+        raise InputError(message, path)
+    if kind == TEXT:
+        message = "a text file is a single document; give the folder that contains the text files"
+        raise InputError(f"{message}, or a .tsv or .jsonl file with a document on each line", path)
+    return kind
+
+
+def _folder_layout(path: Path) -> Layout:
+    files: dict[str, list[Path]] = {kind: [] for kind in KINDS}
+    others = []
+    for file in sorted(file for file in path.rglob("*") if file.is_file()):
+        hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
+        kind = file_kind(file)
+        if kind is None or (hidden and kind not in FIRST):
+            others.append(file)
+        else:
+            files[kind].append(file)
+    kinds = [kind for kind in FIRST if files[kind]] or [kind for kind in KINDS if files[kind]]
+    if not kinds:
+        raise InputError(f"no corpus in this folder; expected {EXPECTED}", path)
+    if len(kinds) > 1:
+        first, second = (files[kind][0].name for kind in kinds[:2])
+        message = f"the folder has both {first} and {second}"
+        cure = "give the path of the file that is the corpus, or move the other files"
+        raise InputError(f"{message}; {cure}", path)
+    (kind,) = kinds
+    others += [file for other in KINDS if other != kind for file in files[other]]
+    _log_unread(path, files[kind], others)
+    return Layout(path, kind, files[kind])
+
+
+def _log_unread(path: Path, files: list[Path], others: list[Path]) -> None:
+    if others:
+        number = f"{len(files)} files such as {files[0].name}"
+        example = min(others).relative_to(path)
+        message = "%s: reading %s; %d other files are not part of the corpus, such as %s"
+        logger.info(message, path, number, len(others), example)

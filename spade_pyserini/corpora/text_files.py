@@ -1,0 +1,44 @@
+"""A folder of text files, ``.txt`` or ``.md``: each file is a document.
+
+The id is the path of the file, relative to the folder. Characters that ids cannot have (white
+space), and those with a meaning in ids (``#`` and ``%``), are percent-encoded as in web addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from spade_pyserini.corpora.checks import LocatedDocument, OnError
+from spade_pyserini.errors import InputError
+from spade_pyserini.formats.lines import input_errors, open_binary
+from spade_pyserini.records import Document
+
+
+def read_text_files(
+    folder: Path, files: list[Path], on_error: OnError
+) -> Iterator[LocatedDocument]:
+    """Yield a document for each file."""
+    for path in files:
+        with input_errors(path), open_binary(path) as stream:
+            raw = stream.read()
+        try:
+            text = raw.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            byte = f"byte {error.start} (0x{raw[error.start]:02x})"
+            on_error(InputError(f"{byte} is not UTF-8; re-encode the file", path))
+            continue
+        document = Document(path_id(path.relative_to(folder).as_posix()), "", text.strip())
+        yield LocatedDocument(document, str(path), 1)
+
+
+def path_id(path: str) -> str:
+    """``my notes/a.txt`` gives ``my%20notes/a.txt``."""
+    return "".join(
+        character
+        if character.isprintable() and not character.isspace() and character not in "%#"
+        # Surrogates stand for bytes of the name that are not UTF-8.
+        else quote(character, safe="", errors="surrogateescape")
+        for character in path
+    )
