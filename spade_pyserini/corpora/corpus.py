@@ -151,7 +151,7 @@ def _from_catalogue(
 
 def _from_files(name: str, path: Path, choice: FieldChoice) -> Corpus:
     files = open_files(path, choice)
-    return Corpus(safe_file_name(name), str(path), files.read, files.count, files.fields)
+    return Corpus(safe_file_name(name), str(path), files.read, files.count, fields=files.fields)
 
 
 def _from_ir_datasets(name: str, dataset: str) -> Corpus:
