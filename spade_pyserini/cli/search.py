@@ -10,6 +10,7 @@ from textwrap import shorten
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.paths import safe_file_name
+from spade_pyserini.formats.unicode import printable
 from spade_pyserini.records import Hit, Topic
 
 EXAMPLE = """spade search --index index/pydoc.spade-mini --topics pydoc/test
@@ -71,6 +72,12 @@ def parser() -> argparse.ArgumentParser:
         help="text between the ids of document and passage",
     )
     add("--overwrite", action="store_true", help="replace an existing run")
+    add(
+        "--no-check",
+        action="store_true",
+        help="do not compare the index files with their checksums, which is done the first time an "
+        "index is opened here and after it changed, at about a gigabyte per second",
+    )
     return parser
 
 
@@ -110,7 +117,9 @@ def _search_topics(options: argparse.Namespace) -> None:
     index = Path(options.index).resolve().name
     output = Path(options.output or Path("runs", f"run.{index}.{name}.txt"))
     refuse_existing(output, options.overwrite)
-    with open_searcher(options.index, options.tokenizer, options.k1, options.b) as searcher:
+    with open_searcher(
+        options.index, options.tokenizer, options.k1, options.b, check=not options.no_check
+    ) as searcher:
         if isinstance(searcher, ImpactSearcher):
             refuse_wordpieces(topics, searcher.wordpieces)
             if options.verbose:
@@ -136,7 +145,9 @@ def _search_query(options: argparse.Namespace) -> None:
     from spade_pyserini.search import ImpactSearcher, open_searcher
     from spade_pyserini.search.topic_checks import log_ignored_words
 
-    with open_searcher(options.index, options.tokenizer, options.k1, options.b) as searcher:
+    with open_searcher(
+        options.index, options.tokenizer, options.k1, options.b, check=not options.no_check
+    ) as searcher:
         hits = searcher.search(options.query, options.hits or 10)
         titles = _titles(options, hits) if options.corpus else {}
         if isinstance(searcher, ImpactSearcher):
@@ -145,7 +156,7 @@ def _search_query(options: argparse.Namespace) -> None:
                 log_ignored_words([Topic("query", options.query)], searcher)
         for rank, hit in enumerate(hits, start=1):
             title = titles.get(hit.docid, "")
-            print(f"{rank:4}  {hit.score:<10.6g} {hit.docid} {title}".rstrip())
+            print(printable(f"{rank:4}  {hit.score:<10.6g} {hit.docid} {title}".rstrip()))
             if isinstance(searcher, ImpactSearcher):
                 matches = searcher.matched_terms(options.query, hit.docid)
                 print(" " * 17 + "  ".join(f"{term}:{impact}" for term, impact in matches.items()))

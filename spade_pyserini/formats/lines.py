@@ -5,12 +5,15 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.paths import is_local
+
+LONGEST_LINE = 1 << 28  # bytes; a compressed file of a few megabytes can hold a line of gigabytes
 
 
 def read_lines(
@@ -20,13 +23,16 @@ def read_lines(
 
     Bytes that are not UTF-8 and a damaged or truncated ``.gz`` raise `InputError`. If ``on_error``
     is given, it is called with the error of a line that is not UTF-8; unless it raises, the line is
-    skipped.
+    skipped. A line longer than `LONGEST_LINE` is an error, before more of it is read.
     """
     offset = 0
     number = 0
     try:
         with open_binary(path) as stream:
-            for number, raw in enumerate(stream, start=1):
+            for number, raw in enumerate(_raw_lines(stream), start=1):
+                if len(raw) > LONGEST_LINE:
+                    message = f"the line is longer than {LONGEST_LINE:,} bytes; split the document"
+                    raise InputError(message, path, number)
                 try:
                     line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError as error:
@@ -46,6 +52,11 @@ def read_lines(
         raise NotFoundError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise InputError("is a folder, a file was expected", path) from None
+
+
+def _raw_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a stream; of a line that is too long, only the first part."""
+    return iter(partial(stream.readline, LONGEST_LINE + 1), b"")
 
 
 def open_binary(path: Path) -> IO[bytes]:

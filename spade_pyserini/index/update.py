@@ -18,15 +18,15 @@ from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, NotFoundError
 from spade_pyserini.formats import vectors
+from spade_pyserini.formats.atomic import report_full_disk
 from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.formats.locks import lock
-from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.formats.unicode import is_valid_unicode
 from spade_pyserini.index.counts import LuceneCounts, check_lucene_counts
 from spade_pyserini.index.direct import CHECK_WRITABLE, write_index
 from spade_pyserini.index.postings import BATCH, Postings
 from spade_pyserini.index.source import VectorSource, encoded_source
-from spade_pyserini.index.staging import temporary_folder
 from spade_pyserini.index.swap import restore, swap_in
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import translate_java_errors
@@ -159,14 +159,13 @@ def _apply_change(
 ) -> IndexManifest:
     """Copy the index, apply the change to the copy, check its counts, and swap it in."""
     expected = replace(expected, updates=[*expected.updates, change], optimized=False)
-    with temporary_folder(sibling(folder, "building")) as copy:
-        copy.mkdir()
+    with report_full_disk(folder), temporary_folder(folder) as copy:
         for path in folder.iterdir():
             if path.name != "write.lock":
                 _link_or_copy(path, copy / path.name)
         apply(copy)
         check_lucene_counts(copy, expected)
-        swap_in(copy, folder, expected)
+        expected = swap_in(copy, folder, expected)
     logger.info("%s: %d documents now", folder, expected.documents)
     return expected
 
