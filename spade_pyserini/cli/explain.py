@@ -58,6 +58,8 @@ def run(options: argparse.Namespace) -> None:
 
     corpus = open_corpus(options.corpus, data_dir=options.data_dir) if options.corpus else None
     text = options.text if corpus is None else _contents(corpus, options.docid)
+    if options.model == "":
+        raise UsageError("--model is empty; give the name or folder of a model, or leave it out")
     encoder = SpadeEncoder.from_pretrained(options.model or DEFAULT)
     if encoder.needs_counts:
         if options.counts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from spade_pyserini.corpora.checks import LocatedDocument, OnError
@@ -20,6 +21,9 @@ def documents(name: str, on_error: OnError) -> Iterator[LocatedDocument]:
 
     source, _, rest = name.removeprefix(PREFIX).partition(":")
     config, _, split = rest.partition(":")
+    if ".." in Path(source).parts:
+        message = f"the dataset {source!r} cannot be loaded: '..' is in the name"
+        raise NotFoundError(f"{message}; give OWNER/DATASET, or the path of a folder without it")
     try:
         splits = datasets.load_dataset(source, config or None, streaming=True)
     except Exception as error:  # the hub's own errors, offline, no such dataset, a bad name

@@ -15,7 +15,7 @@ from spade_pyserini.index.counts import check_lucene_counts
 from spade_pyserini.index.direct import write_index
 from spade_pyserini.index.foreign import check_foreign
 from spade_pyserini.index.options import DIRECT, IndexOptions
-from spade_pyserini.index.reorder import write_reordered
+from spade_pyserini.index.reorder import write_reordered, write_shards
 from spade_pyserini.index.source import VectorSource, encoded_source
 from spade_pyserini.index.staging import build_in_staging, log_path
 from spade_pyserini.index.tokenizer import staged_tokenizer
@@ -82,6 +82,11 @@ def _build(
             with temporary_folder(sibling(output, "reordered")) as folder:
                 files = write_reordered(list(source.vectors()), folder / "vectors")
                 _write_direct(files, staging, expected, threads=1)
+        elif options.builder == DIRECT and source.beyond_bmp:
+            # The JSON parser in Java refuses such a character in a key if it is escaped.
+            with temporary_folder(sibling(output, "rewritten")) as folder:
+                files = write_shards(source.vectors(), folder / "vectors")
+                _write_direct(files, staging, expected, options.threads)
         elif options.builder == DIRECT:
             _write_direct(source.files, staging, expected, options.threads)
         else:

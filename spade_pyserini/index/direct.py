@@ -16,7 +16,8 @@ from tqdm import tqdm
 
 from spade_pyserini.errors import JavaError
 from spade_pyserini.lucene import jvm
-from spade_pyserini.lucene.errors import translate_java_errors
+from spade_pyserini.lucene.errors import report_java_disk_error, translate_java_errors
+from spade_pyserini.lucene.silence import captured_stderr
 
 BUFFER_MEGABYTES = 256.0  # of all threads together, before they write segments
 CHECK_WRITABLE = "check that the disk has space and that no other process writes there"
@@ -42,14 +43,16 @@ def write_index(
         names.add(str(file))
     segments = 1 if optimize else 0
     start = jvm.spade_class("ImpactIndexer").start
-    with jvm.deferred_interrupt(), translate_java_errors(index, "write", CHECK_WRITABLE):
-        indexer = start(names, str(index), create, threads, BUFFER_MEGABYTES, segments)
-    try:
-        _wait(indexer, total)
-    except BaseException:
-        indexer.stop()
-        raise
+    with captured_stderr():
+        with jvm.deferred_interrupt(), translate_java_errors(index, "write", CHECK_WRITABLE):
+            indexer = start(names, str(index), create, threads, BUFFER_MEGABYTES, segments)
+        try:
+            _wait(indexer, total)
+        except BaseException:
+            indexer.stop()
+            raise
     if (failure := indexer.failure()) is not None:
+        report_java_disk_error(index, failure)
         raise JavaError(f"Lucene did not index the vectors: {failure}")
 
 

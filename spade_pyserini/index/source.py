@@ -23,6 +23,7 @@ class VectorSource(NamedTuple):
     ``documents`` includes the ``empty_documents``, which have no term; ``empty`` are their ids,
     where known. ``impacts`` is the sum of all impacts. ``digest`` identifies the contents of the
     files. ``encoder`` is the `encoder_digest`, or None if another tool made the vectors.
+    ``beyond_bmp``: a term of another tool has a character beyond U+FFFF.
     """
 
     folder: Path
@@ -36,6 +37,7 @@ class VectorSource(NamedTuple):
     digest: str
     encoder: str | None = None
     empty: tuple[str, ...] = ()
+    beyond_bmp: bool = False
 
     @property
     def indexed_documents(self) -> int:

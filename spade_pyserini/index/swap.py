@@ -27,7 +27,6 @@ from spade_pyserini.formats.private_names import private_sibling
 from spade_pyserini.index.checksums import check_index_files
 from spade_pyserini.index.counts import check_lucene_counts
 from spade_pyserini.index.opening import commit_digest, folder_of
-from spade_pyserini.index.tokenizer import settle_tokenizer
 
 
 def swap_in(new: Path, folder: Path, manifest: IndexManifest) -> IndexManifest:
@@ -72,7 +71,6 @@ def restore(folder: Path) -> None:
             valid.replace(folder)
         for path in previous:
             remove(path)
-    settle_tokenizer(folder)
 
 
 def _valid_folder(folder: Path, previous: list[Path]) -> Path:

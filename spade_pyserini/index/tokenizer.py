@@ -53,6 +53,7 @@ def staged_tokenizer(folder: Path, wordpieces: WordPieces | None) -> Iterator[No
 
     Without ``wordpieces``, remove the tokenizer after the block.
     """
+    settle_tokenizer(folder)
     staged = private_sibling(folder, STAGED)
     if wordpieces is not None:
         wordpieces.save(staged)

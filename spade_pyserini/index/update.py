@@ -23,11 +23,13 @@ from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.formats.locks import lock
 from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.formats.unicode import is_valid_unicode
+from spade_pyserini.index.checksums import check_index_files
 from spade_pyserini.index.counts import LuceneCounts, check_lucene_counts
 from spade_pyserini.index.direct import CHECK_WRITABLE, write_index
 from spade_pyserini.index.postings import BATCH, Postings
 from spade_pyserini.index.source import VectorSource, encoded_source
 from spade_pyserini.index.swap import restore, swap_in
+from spade_pyserini.index.tokenizer import settle_tokenizer
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import translate_java_errors
 
@@ -102,7 +104,9 @@ def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
 def _load_for_update(folder: Path) -> IndexManifest:
     """Undo an interrupted change, check the index, and return its manifest."""
     restore(folder)
+    settle_tokenizer(folder)
     manifest = IndexManifest.load(folder)
+    check_index_files(folder)  # links would carry damage into the changed index
     check_lucene_counts(folder, manifest)
     if manifest.kind != "impact":
         message = f"{folder} is a {manifest.kind} index; only impact indexes can be changed"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from spade_pyserini.errors import NotFoundError
+from spade_pyserini.models.digests import DIGESTS
 from spade_pyserini.models.minilm import MINILM, minilm_folder
 from spade_pyserini.models.wordpieces import PRETRAINED
 
@@ -32,7 +33,7 @@ def resolve_model(name: str | Path) -> Path:
     try:
         if str(name).count("/") != 1:
             raise ValueError("the name of a model on the hub is OWNER/MODEL")
-        return Path(snapshot_download(str(name), allow_patterns=FILES))
+        return Path(snapshot_download(str(name), allow_patterns=[*FILES, DIGESTS]))
     except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
         names = " or ".join([*sorted(shipped), UNTRAINED])
         raise NotFoundError(
