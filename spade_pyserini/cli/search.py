@@ -6,12 +6,16 @@ import argparse
 import logging
 from pathlib import Path
 from textwrap import shorten
+from typing import TYPE_CHECKING
 
 from spade_pyserini.cli import arguments
-from spade_pyserini.errors import UsageError
+from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.formats.paths import safe_file_name
 from spade_pyserini.formats.unicode import printable
 from spade_pyserini.records import Hit, Topic
+
+if TYPE_CHECKING:
+    from spade_pyserini.search import ImpactSearcher
 
 EXAMPLE = """spade search --index index/pydoc.spade-mini --topics pydoc/test
   spade search --index index/pydoc.spade-mini --query "delete a folder" --corpus pydoc"""
@@ -158,10 +162,20 @@ def _search_query(options: argparse.Namespace) -> None:
             title = titles.get(hit.docid, "")
             print(printable(f"{rank:4}  {hit.score:<10.6g} {hit.docid} {title}".rstrip()))
             if isinstance(searcher, ImpactSearcher):
-                matches = searcher.matched_terms(options.query, hit.docid)
+                matches = _matched_terms(searcher, options.query, hit.docid)
                 print(" " * 17 + "  ".join(f"{term}:{impact}" for term, impact in matches.items()))
         if not hits:
             print("no document has any of these terms")
+
+
+def _matched_terms(searcher: ImpactSearcher, query: str, docid: str) -> dict[str, int]:
+    """The terms of a hit; `ArtifactError` if the index does not find its own hit again."""
+    try:
+        return searcher.matched_terms(query, docid)
+    except UsageError:
+        message = f"{searcher.index}: damaged, it returns {docid!r} but does not have it"
+        cure = "check it with `spade index --verify`, or build it again"
+        raise ArtifactError(f"{message}; {cure}") from None
 
 
 def _titles(options: argparse.Namespace, hits: list[Hit]) -> dict[str, str]:
