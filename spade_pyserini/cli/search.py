@@ -79,8 +79,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--no-check",
         action="store_true",
-        help="do not compare the index files with their checksums, which is done the first time an "
-        "index is opened here and after it changed, at about a gigabyte per second",
+        help="do not compare the index files with their checksums, which reads all of them the "
+        "first time an index is opened on this machine and after it changed",
     )
     return parser
 

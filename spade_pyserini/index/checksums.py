@@ -1,8 +1,8 @@
 """Compare the files of an index with the checksums that Lucene writes at their ends.
 
 Lucene itself compares them only in small files when it opens an index; a flipped bit in postings
-would give wrong hits without a message. All files are read once, at about a gigabyte per second,
-and again only after a change: see `spade_pyserini.formats.known_files`.
+would give wrong hits without a message. All files are read once, and again only after a change: see
+`spade_pyserini.formats.known_files`. The cost is that of reading them from the disk.
 """
 
 from __future__ import annotations
