@@ -10,6 +10,7 @@ process was killed, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
@@ -25,6 +26,7 @@ from spade_pyserini.lucene.errors import REBUILD
 from spade_pyserini.models.wordpieces import WordPieces
 
 T = TypeVar("T")
+SEGMENTS = re.compile(r"segments_([0-9a-z]+)")  # the number of the commit, in base 36
 ATTEMPTS = 100  # more changes than a writer makes while a reader opens an index
 
 
@@ -128,10 +130,9 @@ def commit_digest(folder: Path) -> str | None:
 
     Lucene writes a random number into it, so two commits never have the same digest.
     """
-    newest = max(
-        folder.glob("segments_*"), key=lambda path: int(path.name.split("_")[1], 36), default=None
-    )
-    return sha256(newest) if newest else None
+    matches = [SEGMENTS.fullmatch(path.name) for path in folder.glob("segments_*")]
+    generations = {int(match[1], 36): match[0] for match in matches if match}
+    return sha256(folder / generations[max(generations)]) if generations else None
 
 
 def _state(index: Path) -> tuple[tuple[int, int] | None, ...]:
