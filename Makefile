@@ -3,6 +3,7 @@
 #   make demo      encode, index, search and score the built-in corpus
 #   make test      all tests but the slow ones
 #   make test-all  all tests, also those of the extras, which it installs
+#   make test-faults  the suite of faults: flipped bits, kills, races; FAULTS_SEED=N repeats a run
 #   make check     lint, format, types and layers
 #   make format    let ruff rewrite what it can
 #   make jar       compile the Java sources into the jar that is committed (needs a JDK)
@@ -34,7 +35,7 @@ endef
 # One process per core. Tests that share fixtures run in one process, see tests/conftest.py.
 PARALLEL := -n auto --dist loadfile
 
-.PHONY: demo test test-all check format jar docs clean
+.PHONY: demo test test-all test-faults check format jar docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/spade demo
@@ -44,6 +45,9 @@ test: $(INSTALLED)
 
 test-all: $(EXTRAS)
 	$(BIN)/python -m pytest $(PARALLEL)
+
+test-faults: $(INSTALLED)
+	$(BIN)/python -m pytest -s tests/faults
 
 check: $(INSTALLED)
 	$(BIN)/ruff check

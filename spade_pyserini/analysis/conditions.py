@@ -78,6 +78,8 @@ def _read_yaml(path: Path) -> list[Any]:
 
     try:
         entries = yaml.safe_load("\n".join(line for _, line in read_lines(path)))
+    except RecursionError:
+        raise InputError("YAML nested too deeply", path) from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: an impossible date
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else None

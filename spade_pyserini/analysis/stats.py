@@ -17,8 +17,8 @@ from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.formats.paths import folder_bytes, sibling
 from spade_pyserini.formats.tables import text_table
 from spade_pyserini.formats.vector_manifest import manifest_path
-from spade_pyserini.index.describe import describe_impact_index
-from spade_pyserini.index.postings import IndexStatistics, Postings
+from spade_pyserini.index.opening import locate, open_postings
+from spade_pyserini.index.postings import IndexStatistics
 
 PERCENTILES = (1, 25, 50, 75, 99)
 BAR = 40  # characters of the longest bar of the histogram
@@ -39,8 +39,8 @@ def index_stats(
     vectors are in ``index/X`` and ``encode/X``.
     """
     folder = Path(index)
-    manifest = describe_impact_index(folder)
-    with Postings(folder) as postings:
+    with open_postings(folder) as postings:
+        manifest = locate(folder, foreign=True).manifest
         figures = postings.statistics(max(frequent, EXAMINED))
     path = Path(counts) if counts else _find_counts(folder, manifest)
     contained = None if path is None else _contained_shares(path)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import NotFoundError, UsageError
+from spade_pyserini.formats.outputs import refuse_file
 from spade_pyserini.formats.paths import location, safe_file_name
 
 EXAMPLE = """spade encode --corpus pydoc --output encode/pydoc.spade-mini
@@ -136,6 +137,10 @@ def run(options: argparse.Namespace) -> None:
     """Encode the corpus, or merge its parts, and print the folder of vectors."""
     if not options.corpus and not (options.merge and options.output):
         raise UsageError("give --corpus NAME|PATH; only --merge with --output works without it")
+    if options.model == "":
+        raise UsageError("--model is empty; give the name or folder of a model, or leave it out")
+    if options.output and not options.merge:
+        refuse_file(location(options.output))
     if options.ray and options.processes > 1:
         raise UsageError("--ray starts its own workers; leave out --processes")
 

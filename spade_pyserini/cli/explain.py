@@ -62,6 +62,8 @@ def run(options: argparse.Namespace) -> None:
     from spade_pyserini.models.hub import DEFAULT, check_model
 
     # Mistakes in names are found before torch is loaded, which takes seconds.
+    if options.model == "":
+        raise UsageError("--model is empty; give the name or folder of a model, or leave it out")
     check_model(options.model or DEFAULT)
     if options.counts and not Path(options.counts).is_file():
         raise NotFoundError(f"{options.counts}: no such file; --counts takes NAME.counts.json")

@@ -43,7 +43,9 @@ def answer_queries(options: argparse.Namespace) -> None:
     from spade_pyserini.search import open_searcher
     from spade_pyserini.search.answers import answer_query
 
-    with open_searcher(options.index, options.tokenizer, options.k1, options.b) as searcher:
+    with open_searcher(
+        options.index, options.tokenizer, options.k1, options.b, check=not options.no_check
+    ) as searcher:
         find = _finder(options, searcher)
         delimiter = options.max_passage_delimiter if options.max_passage else None
         for query in (options.query,) if options.query else _typed_queries(searcher):

@@ -72,6 +72,12 @@ def parser() -> argparse.ArgumentParser:
         help="text between the ids of document and passage",
     )
     add("--overwrite", action="store_true", help="replace an existing run")
+    add(
+        "--no-check",
+        action="store_true",
+        help="do not compare the index files with their checksums, which reads all of them the "
+        "first time an index is opened on this machine and after it changed",
+    )
     return parser
 
 
@@ -119,7 +125,9 @@ def _search_topics(options: argparse.Namespace) -> None:
     index = Path(options.index).resolve().name
     output = Path(options.output or Path("runs", f"run.{index}.{name}.txt"))
     refuse_existing(output, options.overwrite)
-    with open_searcher(options.index, options.tokenizer, options.k1, options.b) as searcher:
+    with open_searcher(
+        options.index, options.tokenizer, options.k1, options.b, check=not options.no_check
+    ) as searcher:
         if isinstance(searcher, ImpactSearcher):
             refuse_wordpieces(topics, searcher.wordpieces)
             if options.verbose:

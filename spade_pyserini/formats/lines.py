@@ -9,6 +9,7 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -18,6 +19,7 @@ from spade_pyserini.formats.paths import is_local
 
 PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
+LONGEST_LINE = 1 << 28  # bytes; a compressed file of a few megabytes can hold a line of gigabytes
 
 
 def read_lines(
@@ -27,7 +29,7 @@ def read_lines(
 
     Bytes that are not UTF-8 and damaged or truncated packed data raise `InputError`. If
     ``on_error`` is given, it is called with the error of a line that is not UTF-8; unless it
-    raises, the line is skipped.
+    raises, the line is skipped. A line longer than `LONGEST_LINE` is an error.
     """
     offset = 0
     for number, raw in read_raw_lines(path):
@@ -49,7 +51,10 @@ def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield (line number, bytes of the line with its end) of a file, plain or packed."""
     number = 0
     with input_errors(path, lambda: number + 1), open_binary(path) as stream:
-        for number, raw in enumerate(stream, start=1):
+        for number, raw in enumerate(_raw_lines(stream), start=1):
+            if len(raw) > LONGEST_LINE:
+                message = f"the line is longer than {LONGEST_LINE:,} bytes; split the document"
+                raise InputError(message, path, number)
             yield number, raw
 
 
@@ -68,6 +73,11 @@ def input_errors(path: Path, line: Callable[[], int | None] = lambda: None) -> I
             raise
         message = f"the {PACKED.get(path.suffix, 'packed')} data is damaged or cut off ({error})"
         raise InputError(f"{message}; fetch or write the file again", path, line()) from None
+
+
+def _raw_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a stream; of a line that is too long, only the first part."""
+    return iter(partial(stream.readline, LONGEST_LINE + 1), b"")
 
 
 def open_binary(path: Path) -> IO[bytes]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+# C0 and C1 control characters, and those that change the direction of text.
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 SURROGATE = "half of a surrogate pair (\\ud800 to \\udfff); repair it"
 
 

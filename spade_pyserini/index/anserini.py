@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini.errors import JavaError
+from spade_pyserini.lucene.errors import report_java_disk_error
 from spade_pyserini.lucene.pyserini_module import DIE_WITH_PARENT
 from spade_pyserini.lucene.runtime import environment
 from spade_pyserini.progress import counting_bar
@@ -62,5 +63,6 @@ def run_index_collection(source: AnseriniInput, index: Path, *, threads: int, lo
         except BaseException:
             process.kill()
             raise
+    report_java_disk_error(index, log.read_text(errors="replace"))
     if process.returncode != 0:
         raise JavaError(f"Anserini failed with exit code {process.returncode}; its log is {log}")

@@ -14,7 +14,8 @@ from typing import Any
 
 from spade_pyserini.errors import JavaError
 from spade_pyserini.lucene import jvm
-from spade_pyserini.lucene.errors import translate_java_errors
+from spade_pyserini.lucene.errors import report_java_disk_error, translate_java_errors
+from spade_pyserini.lucene.silence import captured_stderr
 from spade_pyserini.progress import counting_bar
 
 BUFFER_MEGABYTES = 256.0  # memory of all threads together before they write their segments
@@ -41,14 +42,16 @@ def write_index(
         names.add(str(file))
     segments = 1 if optimize else 0
     start = jvm.spade_class("ImpactIndexer").start
-    with jvm.deferred_interrupt(), translate_java_errors(index, "write", CHECK_WRITABLE):
-        indexer = start(names, str(index), create, threads, BUFFER_MEGABYTES, segments)
-    try:
-        _wait(indexer, total)
-    except BaseException:
-        indexer.stop()
-        raise
+    with captured_stderr():
+        with jvm.deferred_interrupt(), translate_java_errors(index, "write", CHECK_WRITABLE):
+            indexer = start(names, str(index), create, threads, BUFFER_MEGABYTES, segments)
+        try:
+            _wait(indexer, total)
+        except BaseException:
+            indexer.stop()
+            raise
     if (failure := indexer.failure()) is not None:
+        report_java_disk_error(index, failure)
         raise JavaError(f"Lucene did not index the vectors: {failure}")
 
 

@@ -35,6 +35,7 @@ def check_foreign(folder: Path, wordpieces: WordPieces | None = None) -> VectorS
     vocabulary = frozenset(wordpieces.terms) if wordpieces else None
     docids, digest = IdSet(), hashlib.sha256()
     documents = empty = postings = impacts = 0
+    beyond_bmp = False
     with counting_bar("checking vectors", "documents") as bar:
         for path in files:
             digest.update(f"{path.relative_to(folder)} {sha256(path)}\n".encode())
@@ -47,12 +48,14 @@ def check_foreign(folder: Path, wordpieces: WordPieces | None = None) -> VectorS
                 empty += not vector.impacts
                 postings += len(vector.impacts)
                 impacts += sum(vector.impacts.values())
+                beyond_bmp |= any(max(term) > "\uffff" for term in vector.impacts if term)
                 bar.update()
     if not documents:
         raise InputError("this folder has no vectors", folder)
     name = folder.resolve().name
     return VectorSource(
-        folder, files, name, name, documents, empty, postings, impacts, digest.hexdigest()
+        *(folder, files, name, name, documents, empty, postings, impacts, digest.hexdigest()),
+        beyond_bmp=beyond_bmp,
     )
 
 

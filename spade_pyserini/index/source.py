@@ -24,6 +24,7 @@ class VectorSource(NamedTuple):
     where known. ``impacts`` is the sum of all impacts. ``digest`` identifies the contents of the
     files. ``encoder`` is the `encoder_digest`, or None if another tool made the vectors.
     ``sources`` says how to open the corpus again, if that is known.
+    ``beyond_bmp``: a term of another tool has a character beyond U+FFFF.
     """
 
     folder: Path
@@ -38,6 +39,7 @@ class VectorSource(NamedTuple):
     encoder: str | None = None
     empty: tuple[str, ...] = ()
     sources: tuple[dict[str, str], ...] = ()
+    beyond_bmp: bool = False
 
     @property
     def indexed_documents(self) -> int:

@@ -19,6 +19,7 @@ from typing import Any
 
 from spade_pyserini.errors import JavaError
 from spade_pyserini.lucene.jar import JAR
+from spade_pyserini.lucene.preflight import check_environment, memory_options
 from spade_pyserini.lucene.runtime import (
     CURE,
     VECTOR_MODULE,
@@ -45,6 +46,9 @@ def start() -> Java:
         return _running_java()
     java = find_java()
     os.environ.update(environment(java))
+    options = memory_options()
+    check_environment(java, options)
+    jnius_config.add_options(*options)
     jnius_config.set_classpath(str(anserini_jar()), str(JAR))
     # SLF4J prints its version to stderr otherwise.
     jnius_config.add_options("-Dslf4j.internal.verbosity=WARN")

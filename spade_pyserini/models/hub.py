@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from spade_pyserini.errors import NotFoundError
+from spade_pyserini.models.digests import DIGESTS, check_known_weights
 from spade_pyserini.models.minilm import MINILM, minilm_folder
 from spade_pyserini.models.wordpieces import PRETRAINED
 
 T = TypeVar("T")
 UNTRAINED = "untrained-minilm"
 DEFAULT = "spade-mini"
-WEIGHTS = "model.safetensors"
+SUFFIX = ".safetensors"
+WEIGHTS = f"model{SUFFIX}"
 FILES = ["config.json", WEIGHTS, "tokenizer.json"]
 SAFE: dict[str, Any] = {"use_safetensors": True}  # other weights are pickled and can run code
 
@@ -32,7 +34,7 @@ def resolve_model(name: str | Path) -> Path:
     try:
         if str(name).count("/") != 1:
             raise ValueError("the name of a model on the hub is OWNER/MODEL")
-        return Path(snapshot_download(str(name), allow_patterns=FILES))
+        return Path(snapshot_download(str(name), allow_patterns=[*FILES, DIGESTS]))
     except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
         names = " or ".join([*sorted(shipped), UNTRAINED])
         raise NotFoundError(
@@ -66,6 +68,8 @@ def load_hugging_face(kind: str, name: str | Path, load: Callable[[str, dict[str
     names the model in the message of the `NotFoundError` that replaces any error of ``load``.
     """
     source = str(minilm_folder() if name == MINILM else name)
+    if Path(source).is_dir():
+        check_known_weights(Path(source), [path.name for path in Path(source).glob(f"*{SUFFIX}")])
     try:
         with _quiet():
             return load(source, SAFE)

@@ -5,6 +5,7 @@
     my-model/config.json          settings, see `SpadeConfig`
     my-model/model.safetensors    weights
     my-model/tokenizer.json       WordPieces
+    my-model/digests.json         digests of the other files; models of other tools have none
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from typing import TypeVar
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_model as load_safetensors
-from safetensors.torch import save_file
-from safetensors.torch import save_model as save_safetensors
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from spade_pyserini.errors import ArtifactError, InputError, UsageError
+from spade_pyserini.errors import ArtifactError, InputError
 from spade_pyserini.models.adapters import is_frozen, merge_adapters, with_adapters
 from spade_pyserini.models.backbone import Backbone, empty_backbone, load_backbone
 from spade_pyserini.models.config import SpadeConfig
+from spade_pyserini.models.digests import check_digests, forget_digests, write_digests
 from spade_pyserini.models.dual_encoder import DualEncoder
 from spade_pyserini.models.expansion import TermExpansionEncoder
 from spade_pyserini.models.fingerprint import weights_fingerprint
-from spade_pyserini.models.hub import UNTRAINED, WEIGHTS, resolve_model
+from spade_pyserini.models.hub import FILES, UNTRAINED, WEIGHTS, resolve_model
 from spade_pyserini.models.minilm import MINILM
+from spade_pyserini.models.tensor_files import write_tensors
 from spade_pyserini.models.weighting import TermWeightingEncoder
 from spade_pyserini.models.wordpieces import WordPieces
 
@@ -85,6 +86,8 @@ def load_model(kind: type[Model], name: str | Path, *, merge: bool = True) -> Mo
         return build_model(kind, MINILM)
     folder = resolve_model(name)
     config = SpadeConfig.load(folder)
+    check_digests(folder, WEIGHTS)
+    _check_size(config, folder / WEIGHTS)
     wordpieces = WordPieces.load(folder)
     try:
         config.check_length()
@@ -93,11 +96,32 @@ def load_model(kind: type[Model], name: str | Path, *, merge: bool = True) -> Mo
         else:
             transformer = empty_backbone(config.backbone or {})
         model = _assemble(kind, config, Backbone(transformer, wordpieces))
-    except (UsageError, KeyError, ValueError, TypeError, RuntimeError) as error:
-        message = f"no model can be built from this configuration ({error})"
+    except ArtifactError:
+        raise
+    except Exception as error:  # transformers raises exceptions of many kinds
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        message = f"no model can be built from this configuration ({reason})"
         raise InputError(message, folder / "config.json") from None
     _load_weights(model, folder / WEIGHTS)
     return (merge_adapters(model) if merge else model).eval()
+
+
+def _check_size(config: SpadeConfig, path: Path) -> None:
+    """Raise `InputError` if a configuration needs more weights than the file can have.
+
+    Otherwise a configuration of a few bytes could demand any amount of memory.
+    """
+    if config.adapter_rank or not path.is_file():
+        return  # the frozen weights are in other files
+    settings = config.backbone or {}
+    names = ("vocab_size", "hidden_size", "num_hidden_layers")
+    rows, width, layers = (settings.get(name, 0) for name in names)
+    if all(isinstance(value, int) for value in (rows, width, layers)):
+        # An attention layer has at least four square matrices, and each weight at least a byte.
+        least = rows * width + layers * (4 * width * width + 1)
+        if min(rows, width, layers) < 0 or least > path.stat().st_size:
+            message = f"its sizes need more weights than {path.name} has; they do not belong"
+            raise InputError(f"{message} together", path.with_name("config.json"))
 
 
 def _load_base(config: SpadeConfig, folder: Path) -> PreTrainedModel:
@@ -130,20 +154,19 @@ def _load_weights(model: DualEncoder, path: Path) -> None:
 
 
 def save_model(model: DualEncoder, folder: Path, *, half: bool = False) -> None:
-    """Write ``config.json``, ``model.safetensors`` and ``tokenizer.json`` to ``folder``.
+    """Write the settings, weights, tokenizer and digests of a model to ``folder``.
 
     The frozen transformer of a model with adapters is not written, because ``config.base`` names
     it. ``half`` stores the weights of such a model in 16 bits.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / f".{WEIGHTS}.tmp"
-    if model.config.adapter_rank:
-        save_file(_trained_tensors(model, half), unfinished)
-    else:
-        save_safetensors(model, str(unfinished))
-    unfinished.replace(folder / WEIGHTS)
+    forget_digests(folder)
+    write_tensors(
+        folder / WEIGHTS, _trained_tensors(model, half) if model.config.adapter_rank else model
+    )
     model.wordpieces.save(folder / "tokenizer.json")
     model.config.save(folder)
+    write_digests(folder, FILES)
 
 
 def _trained_tensors(model: nn.Module, half: bool) -> dict[str, Tensor]:

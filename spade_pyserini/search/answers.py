@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.formats.unicode import printable
 from spade_pyserini.records import Document, Hit
 from spade_pyserini.search.batch import search_documents
@@ -115,7 +116,7 @@ def answer_query(
 def _describe(
     searcher: Searcher, query: str, rank: int, hit: Hit, document: Document | None
 ) -> Answer:
-    weights = searcher.matched_terms(query, hit.docid)
+    weights = _matched_terms(searcher, query, hit.docid)
     in_text = None if document is None else {*searcher.query_terms(document.contents)}
     matched = tuple(
         MatchedTerm(
@@ -137,6 +138,16 @@ def _describe(
         best_snippet(document.text, of_word, weights),
         matched,
     )
+
+
+def _matched_terms(searcher: Searcher, query: str, docid: str) -> Mapping[str, float]:
+    """The terms of a hit; `ArtifactError` if the index does not find its own hit again."""
+    try:
+        return searcher.matched_terms(query, docid)
+    except UsageError:
+        message = f"{searcher.index}: damaged, it returns {docid!r} but does not have it"
+        cure = "check it with `spade index --verify`, or build it again"
+        raise ArtifactError(f"{message}; {cure}") from None
 
 
 def _matched_terms_of_word(searcher: Searcher, weights: Mapping[str, float]) -> MatchedTermsOfWord:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.lucene import jvm
 from spade_pyserini.search.base import LuceneSearcher
 
@@ -18,11 +17,13 @@ class Bm25Searcher(LuceneSearcher):
 
     kind = "bm25"
 
-    def __init__(self, index: str | Path, k1: float = 0.9, b: float = 0.4) -> None:
+    def __init__(
+        self, index: str | Path, k1: float = 0.9, b: float = 0.4, *, check: bool = True
+    ) -> None:
         if not (0 <= k1 < math.inf and 0 <= b <= 1):
             raise UsageError(f"BM25 needs k1 of 0 or more and b from 0 to 1, not {k1} and {b}")
-        manifest = IndexManifest.load(Path(index))
-        super().__init__(index, manifest, jvm.java_class("io.anserini.search.SimpleSearcher"))
+        java_searcher = jvm.java_class("io.anserini.search.SimpleSearcher")
+        super().__init__(index, java_searcher, check=check)
         self._searcher.set_bm25(k1, b)
         self._k1, self._b = float(k1), float(b)
         self._reader: Any = None

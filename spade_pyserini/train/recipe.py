@@ -200,6 +200,8 @@ def _load(name: str | Path, derived: tuple[Path, ...]) -> Recipe:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"not a TOML file ({error})", path) from None
+    except RecursionError:
+        raise InputError("TOML nested too deeply", path) from None
     base = values.pop("base", None)
     if base is None:
         return _change(Recipe(), values, str(path))
@@ -216,7 +218,7 @@ def _parse(setting: str) -> tuple[str, Any]:
         raise UsageError(f"recipe: {setting!r} is not a setting; write name=value")
     try:
         return key.strip(), tomllib.loads(f"x = {value}")["x"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return key.strip(), value
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spade_pyserini.errors import UsageError
 from spade_pyserini.train.pruning import DocumentFrequency
 from spade_pyserini.train.settings import PruningSettings
 
@@ -52,3 +54,12 @@ def test_the_state_is_kept() -> None:
     one.add(torch.tensor([[1.0, 0.0]]))
     other.load_state_dict(one.state_dict())
     assert (other.counts.tolist(), other.documents, other.steps) == ([1, 0], 1, 1)
+
+
+def test_pruning_that_leaves_no_term_is_an_error() -> None:
+    frequency = DocumentFrequency(3, PruningSettings(gammas=(0.5,), period=1))
+    frequency.add(torch.ones(4, 3))
+    kept = torch.ones(3, dtype=torch.bool)
+    with pytest.raises(UsageError, match=r"remove every term.*; choose larger values of gammas"):
+        frequency.prune(kept)
+    assert kept.all()
