@@ -18,7 +18,7 @@ ROW = ":row"  # as `id_field`: the number of the row is the id
 IDS = ("_id", "id", "docid", "doc_id", "sku", "passage_id", "pid")
 TITLES = ("title",)
 TEXTS = ("text", "contents", "passage", "body", "content", "description")
-CURE = f"name columns with id_field=COLUMN (or id_field={ROW} to number the rows)"
+CURE = f"name columns with id_field=COLUMN (or id_field={ROW!r} to number the rows)"
 OPTIONS = f"{CURE}, title_field=COLUMN and text_fields=COLUMN"
 
 

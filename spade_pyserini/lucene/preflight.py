@@ -33,7 +33,8 @@ def memory_options() -> list[str]:
     collects any: a process that searches would grow by hundreds of megabytes.
     """
     chosen = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {os.environ.get('_JAVA_OPTIONS', '')}"
-    return ["-Xms32m", *([] if "GC" in chosen else [COLLECTOR])]
+    start = [] if "-Xmx" in chosen else ["-Xms32m"]  # more than the user's maximum is an error
+    return [*start, *([] if "GC" in chosen else [COLLECTOR])]
 
 
 def _memory_is_limited() -> bool:

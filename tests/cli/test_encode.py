@@ -40,7 +40,7 @@ def test_no_fitting_column_is_explained_with_the_options(run: Commands, tmp_path
     result = run("encode", "--corpus", tmp_path / "a.csv", "--output", tmp_path / "x")
     assert result.code == 1
     assert "among the columns `number`, `words`" in result.err
-    for option in ("--id-field COLUMN", "--id-field :row", "--title-field", "--text-fields"):
+    for option in ("--id-field COLUMN", "--id-field ':row'", "--title-field", "--text-fields"):
         assert option in result.err
     assert "Traceback" not in result.err
 
@@ -103,11 +103,17 @@ def test_long_documents_are_reported(
     assert result.code == 0, result.err
     assert REPORT in result.err
     assert "`spade encode --segment 150:75`" in result.err
+    assert VectorManifest.load(tmp_path / "x").lengths == (5, 131, 2, 31)
+
+
+def test_continued_runs_report_all_long_documents(
+    run: Commands, tiny_model_folder: Path, tmp_path: Path
+) -> None:
+    corpus = long_corpus(tmp_path / "long.jsonl")
+    arguments = ("--corpus", corpus, "--model", tiny_model_folder, "--output", tmp_path / "x")
+    assert REPORT in run("encode", *arguments, "--shard-size", 2).err
     (tmp_path / "x" / "docs0001.jsonl.gz").unlink()  # the run continues with the other shards
-    again = run("encode", *arguments, *settings)
-    assert REPORT in again.err
-    lengths = VectorManifest.load(tmp_path / "x").lengths
-    assert lengths == (5, 131, 2, 31)
+    assert REPORT in run("encode", *arguments, "--shard-size", 2).err
     passages = run("encode", *arguments[:4], "--output", tmp_path / "y", "--segment", "30")
     assert passages.code == 0
     assert "longer than" not in passages.err

@@ -30,7 +30,8 @@ def test_a_low_memory_limit(tiny_index: Path, tmp_path: Path) -> None:
 
 
 def test_an_ascii_terminal(tiny_index: Path, tmp_path: Path) -> None:
-    """Characters that the terminal does not have are escaped; so are those that it would obey."""
+    """Characters that the terminal does not have are escaped; those that it would obey are not
+    printed."""
     tokenizer = tiny_index.with_name("tiny.tokenizer.json")
     from spade_pyserini.index import build_foreign_index
 
@@ -47,7 +48,7 @@ def test_an_ascii_terminal(tiny_index: Path, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert r"\xe9-1 a \x1b[31mred\x07 title" in done.stdout
+    assert r"\xe9-1  (3)  a [31mred title" in done.stdout
 
 
 def test_an_empty_model_and_an_output_that_is_a_file(

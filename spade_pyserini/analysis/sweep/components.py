@@ -13,7 +13,7 @@ from torch import Tensor
 
 from spade_pyserini.encode.task import clipped, write_vectors
 from spade_pyserini.formats.components import ComponentVector, read_components
-from spade_pyserini.formats.vector_manifest import VectorManifest, tokenizer_path
+from spade_pyserini.formats.vector_manifest import LENGTHS, VectorManifest, tokenizer_path
 from spade_pyserini.models.aggregation import mix
 from spade_pyserini.models.pruning import drop_small_weights
 from spade_pyserini.models.quantize import calibrate, quantize
@@ -89,7 +89,8 @@ class Components:
                 pairs = zip(terms, quantize(weights, scale, bits).tolist(), strict=True)
                 impacts = {term: impact for term, impact in pairs if impact}
                 vectors.append(ImpactVector(vector.docid, impacts))
-            shards.append(write_vectors(folder, number, vectors, too_large, shard.input_sha256))
+            written = write_vectors(folder, number, vectors, too_large, shard.input_sha256)
+            shards.append(replace(written, **{name: getattr(shard, name) for name in LENGTHS}))
         self.wordpieces.save(tokenizer_path(folder))
         manifest = replace(self.manifest, settings=settings, shards=shards, complete=True)
         manifest.save(folder)
