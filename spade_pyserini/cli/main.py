@@ -71,6 +71,15 @@ def run_command(name: str, arguments: list[str], prog: str) -> int:
         where = f"{error.filename}: " if error.filename else ""
         print(f"error: {where}{error.strerror or error}", file=sys.stderr)
         return 1
+    except Exception:
+        if sys.flags.optimize < 2:
+            raise
+        cure = "use python -O, or unset PYTHONOPTIMIZE"
+        print(
+            f"error: transformers needs docstrings, python -OO removes them; {cure}",
+            file=sys.stderr,
+        )
+        return 1
     return 0
 
 

@@ -120,8 +120,9 @@ def folder_of(index: Path, manifest: IndexManifest) -> Path:
     """Return the folder that a manifest belongs to: ``index`` itself, or a previous one."""
     folders = [path for path in (index, *previous_paths(index)) if path.is_dir()]
     if manifest.commit is not None:
-        own = [path for path in folders if commit_digest(path) == manifest.commit]
-        return next(iter(own), index)
+        # The index comes first: a previous folder may be removed while it is read.
+        own = (path for path in folders if commit_digest(path) == manifest.commit)
+        return next(own, index)
     return next(iter(folders), index)
 
 

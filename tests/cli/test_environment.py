@@ -88,3 +88,12 @@ def test_files_nested_thousands_deep(tmp_path: Path, run: Commands) -> None:
         result = run(*map(str, command))
         assert result.code in (1, 2) and "Traceback" not in result.err
         assert "error" in result.err
+
+
+def test_python_without_docstrings(tiny_corpus: Path, tiny_model_folder: Path) -> None:
+    """Encoding needs transformers, which needs docstrings; one line says so."""
+    command = [sys.executable, "-OO", "-m", "spade_pyserini", "encode", "--corpus", tiny_corpus]
+    command += ["--model", tiny_model_folder, "--output", tiny_corpus.parent / "never"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "error: transformers needs docstrings" in done.stderr

@@ -39,7 +39,9 @@ def test_a_flipped_bit_in_every_kind_of_file(
         expected = use(source)
         for name in _files(source):
             for flip in range(flips):
-                copy = copy_artifact(source, tmp_path / f"{kind}.{name.replace('/', '_')}.{flip}")
+                copy = copy_artifact(
+                    source, tmp_path / "copies" / f"{kind}.{name.replace('/', '_')}.{flip}"
+                )
                 _try_flip(faults, kind, copy.parent / name, use, copy, expected, numbers)
                 shutil.rmtree(copy.parent)
     print(faults.table())
