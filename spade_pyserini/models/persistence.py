@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -17,15 +18,20 @@ from typing import TypeVar
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_model as load_safetensors
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import PreTrainedModel
 
 from spade_pyserini.errors import ArtifactError, InputError
-from spade_pyserini.models.adapters import is_frozen, merge_adapters, with_adapters
+from spade_pyserini.models.adapters import (
+    is_frozen,
+    merge_adapters,
+    still_merged,
+    with_adapters,
+)
 from spade_pyserini.models.backbone import Backbone, empty_backbone, load_backbone
 from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.digests import check_digests, forget_digests, write_digests
-from spade_pyserini.models.dual_encoder import DualEncoder
+from spade_pyserini.models.dual_encoder import Adapters, DualEncoder
 from spade_pyserini.models.expansion import TermExpansionEncoder
 from spade_pyserini.models.fingerprint import weights_fingerprint
 from spade_pyserini.models.hub import FILES, UNTRAINED, WEIGHTS, resolve_model
@@ -157,21 +163,45 @@ def save_model(model: DualEncoder, folder: Path, *, half: bool = False) -> None:
     """Write the settings, weights, tokenizer and digests of a model to ``folder``.
 
     The frozen transformer of a model with adapters is not written, because ``config.base`` names
-    it. ``half`` stores the weights of such a model in 16 bits.
+    it, nor that of a model whose adapters were merged when it was loaded. ``half`` stores all
+    weights in 16 bits. Weights of models with adapters that lose nothing by that, because they were
+    loaded from 16 bits, always are.
     """
     folder.mkdir(parents=True, exist_ok=True)
     forget_digests(folder)
-    write_tensors(
-        folder / WEIGHTS, _trained_tensors(model, half) if model.config.adapter_rank else model
-    )
+    tensors, config = _tensors(model, half)
+    write_tensors(folder / WEIGHTS, tensors)
     model.wordpieces.save(folder / "tokenizer.json")
-    model.config.save(folder)
+    config.save(folder)
     write_digests(folder, FILES)
 
 
-def _trained_tensors(model: nn.Module, half: bool) -> dict[str, Tensor]:
-    """Return the tensors of a model with adapters that are not frozen."""
-    tensors = {name: x for name, x in model.state_dict().items() if not is_frozen(name)}
-    if half:
-        return {name: x.half() if x.is_floating_point() else x for name, x in tensors.items()}
-    return tensors
+def _tensors(model: DualEncoder, half: bool) -> tuple[dict[str, Tensor] | DualEncoder, SpadeConfig]:
+    """Return what to write into the file of the weights, and the settings that belong to it."""
+    state = model.state_dict()
+    if model.config.adapter_rank:
+        trained = {name: x for name, x in state.items() if not is_frozen(name)}
+        return _small(trained, half), model.config
+    if model.adapters is not None and still_merged(model, _base(model.adapters)):
+        trained = {name: x for name, x in state.items() if ".backbone." not in name}
+        config = replace(model.config, **model.adapters.settings)
+        return _small({**trained, **model.adapters.tensors}, half), config
+    return (copy.deepcopy(model).half() if half else model), model.config
+
+
+def _base(adapters: Adapters) -> PreTrainedModel:
+    """Load the transformer that adapters were trained on."""
+    return load_backbone(adapters.settings["base"]).transformer
+
+
+def _small(tensors: dict[str, Tensor], half: bool) -> dict[str, Tensor]:
+    """Return the tensors in 16 bits: all of them, or those that lose nothing by it."""
+    return {
+        name: x.half() if x.is_floating_point() and (half or _is_half(x)) else x
+        for name, x in tensors.items()
+    }
+
+
+def _is_half(tensor: Tensor) -> bool:
+    """Return whether 16 bits hold all values of a tensor exactly."""
+    return torch.equal(tensor.half().to(tensor.dtype), tensor)

@@ -94,6 +94,8 @@ def test_python_without_docstrings(tiny_corpus: Path, tiny_model_folder: Path) -
     """Encoding needs transformers, which needs docstrings; one line says so."""
     command = [sys.executable, "-OO", "-m", "spade_pyserini", "encode", "--corpus", tiny_corpus]
     command += ["--model", tiny_model_folder, "--output", tiny_corpus.parent / "never"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "error: transformers needs docstrings" in done.stderr
