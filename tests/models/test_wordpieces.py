@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 from spade_pyserini.errors import InputError, NotFoundError
@@ -102,3 +103,19 @@ def test_unused_entries_are_known_and_in_no_text() -> None:
     assert not {MINILM.terms[term_id] for term_id in MINILM.unused_ids} & set(
         MINILM.query_terms("[unused80] [unused1]")
     )
+
+
+def test_documents_are_cut_as_the_tokenizer_cuts_them() -> None:
+    words = MINILM
+    texts = ["", "cat", "deletes " * 9, "the [SEP] cat " * 50]
+    for length in (3, 10, 32):
+        tokenizer = Tokenizer.from_str(words._tokenizer.to_str())
+        complete = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
+        tokenizer.enable_truncation(length)
+        cut = words.cut_documents(texts, length)
+        assert [document.ids for document in cut] == [
+            encoding.ids for encoding in tokenizer.encode_batch(texts)
+        ]
+        for document, ids in zip(cut, complete, strict=True):
+            assert document.length == len(ids) - 2
+            assert document.left_out == len(ids) - len(document.ids)
