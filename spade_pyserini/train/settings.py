@@ -353,6 +353,7 @@ class ValidationSettings:
     collections: several collections, instead of the settings above; figures are means over them.
     validate_every: number of steps between validations.
     patience: training stops after this many validations without an improvement.
+    alphas: values of alpha to choose from (alpha, Eq. 10); the paper's 0, 0.1, ... 1 if empty.
     """
 
     dev_corpus: str | None = None
@@ -364,8 +365,10 @@ class ValidationSettings:
     collections: tuple[DevCollection, ...] = ()
     validate_every: int = 1600
     patience: int = 5
+    alphas: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        check("alphas must be from 0 to 1", all(0 <= alpha <= 1 for alpha in self.alphas))
         check_not_negative(self, ("dev_depth", "dev_sample"))
         check_positive(self, ("validate_every", "patience"))
 
