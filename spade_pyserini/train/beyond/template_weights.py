@@ -1,6 +1,6 @@
 """Learn weights for the words of query templates, with all other weights frozen.
 
-    spade train --stage templates --recipe spade-mini-final --data-dir DIR \
+    spade train --stage templates --recipe spade-mini-v1-final --data-dir DIR \
         --set init=my-model/best --output my-model-templates
 
 "I am looking for papers about X" should return the same documents as "X". Only the weights of the

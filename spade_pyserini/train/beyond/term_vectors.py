@@ -1,7 +1,7 @@
 """Initialize the expansion head from a dense bi-encoder on the same backbone.
 
-    spade train --stage term-vectors --recipe spade-mini-start --data-dir DIR --output my-start
-    spade train --recipe spade-mini --set init=my-start/best --data-dir DIR --output my-model
+    spade train --stage term-vectors --recipe spade-mini-2-start --data-dir DIR --output my-start
+    spade train --recipe spade-mini-2 --set init=my-start/best --data-dir DIR --output my-model
 
 A bi-encoder scores a document by the inner product of its embedding and the query's. SpaDE scores
 it by the sum of the weights of the query's terms. So each term gets a vector, such that the sum of

@@ -17,7 +17,7 @@ from tests.models.helpers import embeddings, hidden_states, inputs
 
 
 def test_a_head_that_starts_from_query_terms(tmp_path: Path) -> None:
-    start = load_recipe("spade-mini-start")
+    start = load_recipe("spade-mini-2-start")
     small = start.change(
         data=(TrainingCollection(queries="pydoc-dev", qrels="pydoc-dev"),),
         adapter_rank=2,
