@@ -33,8 +33,9 @@ def memory_options() -> list[str]:
     collects any: a process that searches would grow by hundreds of megabytes.
     """
     chosen = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {os.environ.get('_JAVA_OPTIONS', '')}"
-    start = [] if "-Xmx" in chosen else ["-Xms32m"]  # more than the user's maximum is an error
-    return [*start, *([] if "GC" in chosen else [COLLECTOR])]
+    # What the user sets for the same purpose counts: Java refuses options that contradict.
+    options = {"-Xm": "-Xms32m", "GC": COLLECTOR}
+    return [option for sign, option in options.items() if sign not in chosen]
 
 
 def _memory_is_limited() -> bool:

@@ -26,14 +26,15 @@ EDITABLE = {"config.json"}
 def test_a_flipped_bit_in_every_kind_of_file(
     tiny_index: Path, tiny_vectors: Path, tiny_model_folder: Path, tmp_path: Path, flips: int
 ) -> None:
-    save_checkpoint(tmp_path / "run", {"step": 3}, {"x": torch.arange(50.0)})
+    run = tmp_path / "training" / "run"
+    save_checkpoint(run, {"step": 3}, {"x": torch.arange(50.0)})
     faults = Faults(seed())
     numbers = random.Random(faults.seed)
     artifacts: dict[str, tuple[Path, Callable[[Path], object]]] = {
         "index": (tiny_index, _search),
         "vectors": (tiny_vectors, _read),
         "model": (tiny_model_folder, _encode),
-        "run": (tmp_path / "run", _resume),
+        "run": (run, _resume),
     }
     for kind, (source, use) in artifacts.items():
         expected = use(source)
