@@ -127,7 +127,7 @@ def _lowest_topics(comparison: Comparison) -> dict[str, float]:
 
 
 def _shown_topics(comparison: Comparison, baseline: str | None) -> list[str]:
-    """The topics whose documents are listed: those of all tables by topic."""
+    """The topics whose documents the report lists: all those in its tables of topics."""
     if baseline is None:
         return list(_lowest_topics(comparison))
     qids = [

@@ -26,7 +26,7 @@ GROUPS = {
     "from documents to measures": {
         "encode": "documents to impact vectors          encode/<corpus>.<model>/",
         "index": "impact vectors to a Lucene index     index/<corpus>.<model>/",
-        "search": "topics or a query on an index        runs/run.<corpus>.<model>.<topics>.txt",
+        "search": "topics or a query to ranked hits     runs/run.<corpus>.<model>.<topics>.txt",
         "evaluate": "score runs against relevance judgements, with significance tests",
     },
     "models and texts": {

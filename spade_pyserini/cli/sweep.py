@@ -61,7 +61,12 @@ def parser() -> argparse.ArgumentParser:
         "the components were encoded)",
     )
     arguments.add_corpus(parser, summary="with --k: the corpus of the components")
-    add("--pool", nargs="+", metavar="RUN[:N]|QRELS", help="with --k: the pool that was encoded")
+    add(
+        "--pool",
+        nargs="+",
+        metavar="RUN[:N]|QRELS",
+        help="with --k: the --pool that the components were encoded with",
+    )
     add("--model", metavar="NAME|PATH", help="with --k: the model of the components")
     add("--output", required=True, metavar="DIR", help="folder for sweep.csv, figures and runs")
     add("--overwrite", action="store_true", help="discard the results of earlier calls")

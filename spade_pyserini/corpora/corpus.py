@@ -81,7 +81,7 @@ def open_corpus(
     With ``path``, the documents are read from there, and ``corpus`` is only the name of the corpus.
     ``data_dir`` defaults to the environment variable ``SPADE_DATA_DIR``.
 
-    A file is CSV or TSV with a header, JSON lines, a JSON array or Parquet, plain or packed. A
+    A file is CSV or TSV with a header, JSON lines, a JSON array or Parquet, plain or compressed. A
     folder has such files, a saved Hugging Face dataset, or ``.txt`` and ``.md`` files, each a
     document. BEIR's, MS MARCO's and Pyserini's formats are recognized. ::
 

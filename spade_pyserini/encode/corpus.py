@@ -85,7 +85,10 @@ def encode_corpus(
 
 
 def _runner(encoder: SpadeEncoder, options: EncodeOptions) -> Runner:
-    """Return the runner of the workers. Raises `UsageError` if options contradict each other."""
+    """Choose where the workers run: in this process, in several processes or on a Ray cluster.
+
+    Raises `UsageError` if options contradict each other.
+    """
     if options.part != ALL_SHARDS and options.components:
         raise UsageError("components=True needs a run without parts; leave out shard_id")
     if options.ray is not None:

@@ -1,7 +1,7 @@
 """Queries that are documents themselves, as in ArguAna: a run may retrieve them.
 
-The same id says little, because many collections number both topics and documents. A query is a
-document of the corpus if the texts agree, too.
+A query counts as a document of the corpus if both the ids and the texts agree. Equal ids alone are
+not enough, because many collections number both topics and documents.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def agree(query: str, contents: str) -> bool:
 
 
 def _words(text: str) -> str:
-    """The words of a text, each with a blank before and after; empty without words."""
+    """The words of a text, each with a space before and after; empty without words."""
     words = re.findall(r"[^\W_]+", text.lower())
     return f" {' '.join(words)} " if words else ""
 

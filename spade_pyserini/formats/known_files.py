@@ -1,4 +1,4 @@
-"""What this machine knows about files that it has checked before.
+"""A record of the files that were checked on this machine, to avoid repeated checks.
 
 A check of a large file is made once: its identity (device, inode, size, time of the last change) is
 recorded with the result, in the user's cache folder. A copy has another inode and a changed file

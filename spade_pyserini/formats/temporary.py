@@ -58,7 +58,8 @@ def remove_leftovers(output: Path) -> None:
     """Remove the temporary files and folders of ``output`` whose processes have died."""
     for path in private_siblings(output):
         with suppress(OSError), _opened(path) as descriptor:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if its process lives
+            # This fails if the process that created ``path`` is still running.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             remove(path)
 
 

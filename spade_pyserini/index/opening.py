@@ -27,7 +27,7 @@ from spade_pyserini.models.wordpieces import WordPieces
 
 T = TypeVar("T")
 SEGMENTS = re.compile(r"segments_([0-9a-z]+)")  # the number of the commit, in base 36
-ATTEMPTS = 100  # more changes than a writer makes while a reader opens an index
+ATTEMPTS = 100  # a writer makes fewer changes than this while a reader opens an index
 
 
 @runtime_checkable

@@ -153,7 +153,7 @@ def _check_encoder(
 def _matching_counts(
     manifest: IndexManifest, source: VectorSource, settings: VectorSettings
 ) -> Path | None:
-    """The counts file next to ``source`` with which its vectors would fit the index, or None."""
+    """Find the counts file next to ``source`` that the index was encoded with, or return None."""
     if settings.counts_sha256 is None:
         return None
     for path in sorted(source.folder.parent.glob("*.counts.json")):

@@ -54,8 +54,8 @@ def start() -> Java:
     jnius_config.add_options("-Dslf4j.internal.verbosity=WARN")
     # Leave signals to Python: at Ctrl-C the JVM would exit without running Python's clean-up.
     jnius_config.add_options("-Xrs")
-    # Java protects the main thread's stack below this depth, 1 MB by default. Python 3.13 lets C
-    # code such as json recurse deeper, and the process would crash.
+    # Java puts guard pages into the main thread's stack at this depth, 1 MB by default. Python 3.13
+    # lets C code such as json recurse deeper; the process would crash when it reaches them.
     jnius_config.add_options(f"-Xss{STACK_MEGABYTES}m")
     if VECTOR_MODULE in java.modules:
         jnius_config.add_options(f"--add-modules={VECTOR_MODULE}")

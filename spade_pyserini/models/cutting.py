@@ -1,10 +1,11 @@
 """Cut long texts before they are tokenized, without changing their first WordPieces.
 
 A tokenizer splits the complete text before it truncates the result: a document of 50 MB takes
-gigabytes and minutes to give 64 WordPieces. BERT's tokenizer treats the text before a blank
+gigabytes and minutes to give 64 WordPieces. BERT's tokenizer treats the text before whitespace
 independently of the text after it, so the first WordPieces of a text are those of a prefix that
-ends before a blank. Two more rules bound what a hostile text costs: several blanks are like one,
-and a word of more letters and digits than the vocabulary's limit is unknown, however long it is.
+ends before whitespace. Two more rules bound what a hostile text costs: several whitespace
+characters are like one, and a word of more letters and digits than the vocabulary's limit is
+unknown, however long it is.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ NORMALIZERS = (None, "BertNormalizer", "Lowercase", "NFD", "StripAccents")
 
 
 def can_cut(definition: dict[str, Any]) -> bool:
-    """Return whether a tokenizer, given as the contents of its file, treats blanks as BERT does."""
+    """Return whether a tokenizer, given as its parsed file, treats whitespace as BERT does."""
     normalizer, splitter = definition.get("normalizer"), definition.get("pre_tokenizer")
     return (
         (normalizer or {}).get("type") in NORMALIZERS
@@ -50,7 +51,7 @@ def prefixes(text: str, max_length: int, longest_word: int) -> Iterator[str]:
 def slices(text: str, size: int) -> Iterator[str]:
     """Yield consecutive parts of a text of ``size`` characters or a little more.
 
-    They end before a blank, so their WordPieces together are those of the text.
+    They end before whitespace, so their WordPieces together are those of the text.
     """
     start = 0
     while start < len(text):

@@ -68,8 +68,8 @@ def check_known_weights(folder: Path, names: list[str]) -> None:
         if before.sha256 == entry.sha256:
             continue
         if before.identity == entry.identity:
-            message = f"{path}: damaged, its contents changed since it was loaded here last"
-            raise ArtifactError(f"{message}, but not its time; {CURE}")
+            message = f"{path}: damaged, its contents changed since it was last loaded here"
+            raise ArtifactError(f"{message}, but not its modification time; {CURE}")
         logger.warning(
             "%s: other weights than were loaded here before; if nobody replaced them, %s",
             *(path, CURE),

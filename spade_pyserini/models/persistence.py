@@ -195,7 +195,7 @@ def _base(adapters: Adapters) -> PreTrainedModel:
 
 
 def _small(tensors: dict[str, Tensor], half: bool) -> dict[str, Tensor]:
-    """Return the tensors in 16 bits: all of them, or those that lose nothing by it."""
+    """Return the tensors in 16 bits: all, or only those whose values stay exact."""
     return {
         name: x.half() if x.is_floating_point() and (half or _is_half(x)) else x
         for name, x in tensors.items()

@@ -14,7 +14,10 @@ from spade_pyserini.formats.digests import sha256
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor] | nn.Module) -> str:
-    """Write tensors, or those of a module, each shared one once; return the file's SHA-256."""
+    """Write tensors, or those of a module, to a file and return its SHA-256.
+
+    Tensors that several layers of a module share are written once.
+    """
     with atomic_path(path) as unfinished:
         try:
             if isinstance(tensors, nn.Module):

@@ -149,8 +149,8 @@ class WordPieces:
     def cut_documents(self, texts: list[str], max_length: int) -> list[DocumentIds]:
         """Return the ids of documents, cut to ``max_length``, and how much was left out.
 
-        The tokenizer gets at most `SLICE` characters at once, unless a text has no blanks, because
-        its memory grows with the text.
+        The tokenizer gets at most `SLICE` characters at once, unless a text has no whitespace,
+        because its memory grows with the text.
         """
         documents = []
         for text, ids in zip(texts, self.document_ids(texts, max_length), strict=True):
@@ -161,7 +161,7 @@ class WordPieces:
         return documents
 
     def _count_wordpieces(self, text: str) -> int:
-        """Count the WordPieces of a text, in slices that end before a blank."""
+        """Count the WordPieces of a text, in slices that end before whitespace."""
         parts = slices(text, SLICE) if self._can_cut else [text]
         return sum(
             len(self._tokenizer.encode(part, add_special_tokens=False).ids) for part in parts

@@ -126,6 +126,6 @@ class ImpactSearcher(LuceneSearcher):
 
 
 def _parse_hits(lines: str) -> list[Hit]:
-    """Parse lines of a score, a blank and a docid."""
+    """Parse lines of a score, a space and a docid."""
     parts = (line.partition(" ") for line in lines.split("\n")[:-1])
     return [Hit(docid, int(score)) for score, _, docid in parts]

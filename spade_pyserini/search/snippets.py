@@ -1,4 +1,4 @@
-"""Snippets: the part of a text that has the most important words of a query, with marks."""
+"""Snippets: the part of a text with the most important words of a query, which are marked."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _best_start(matches: list[_Match], weights: Mapping[str, float], width: int)
 
 
 def _window(text: str, position: int, width: int) -> tuple[int, int]:
-    """The ends of a part that shows ``position``, at the ends of words where possible."""
+    """The start and end of a part around ``position``, at word boundaries where possible."""
     if len(text) <= width:
         return 0, len(text)
     start = max(0, min(position - int(CONTEXT * width), len(text) - width))

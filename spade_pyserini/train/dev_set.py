@@ -138,7 +138,7 @@ class DevSet:
 
 def _count_terms(own: Tensor, added: Tensor, alphas: tuple[float, ...]) -> Tensor:
     """Count the terms of the aggregated vectors for each alpha, [alphas]."""
-    only = {0.0: own > 0, 1.0: added > 0}  # only one encoder contributes
+    only = {0.0: own > 0, 1.0: added > 0}  # with alpha 0 or 1, only one encoder contributes
     numbers = {alpha: int(terms.sum()) for alpha, terms in only.items()}
     either = int((only[0.0] | only[1.0]).sum())
     return torch.tensor([numbers.get(alpha, either) for alpha in alphas])

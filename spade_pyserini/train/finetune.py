@@ -215,7 +215,7 @@ def _recipe(options: FinetuneOptions, config: SpadeConfig, queries: _Queries) ->
 
 
 def _mined(folder: Path) -> dict[str, str]:
-    """The settings that name BM25's runs."""
+    """The recipe settings whose values are the paths of the mined BM25 runs."""
     runs = {}
     for setting, prefix in (("negatives", "negatives"), ("dev_pool", "pool")):
         (path,) = (folder / "mined").glob(f"{prefix}.*.txt")

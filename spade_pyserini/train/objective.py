@@ -29,7 +29,7 @@ class Objective:
             relevant = self.relevant.setdefault(sample.qid, set())
             relevant.add(sample.positive)
             scores = data.teacher.get(sample.qid, {})
-            # A teacher that ranks a negative above the positive has found a relevant document.
+            # A negative that the teacher scores above the positive is assumed to be relevant.
             relevant |= {
                 x for x in sample.negatives if scores and scores[x] > scores[sample.positive]
             }

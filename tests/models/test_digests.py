@@ -51,7 +51,7 @@ def test_a_model_without_digests(folder: Path, caplog: pytest.LogCaptureFixture)
     SpadeModel.from_pretrained(folder)
     assert "other weights than were loaded here before" in caplog.text
     flip(folder / "model.safetensors", keep_time=True)
-    with pytest.raises(ArtifactError, match="its contents changed since it was loaded here last"):
+    with pytest.raises(ArtifactError, match="its contents changed since it was last loaded here"):
         SpadeModel.from_pretrained(folder)
 
 
