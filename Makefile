@@ -3,6 +3,7 @@
 #   make demo      encode, index, search and score the built-in corpus
 #   make test      all tests but the slow ones
 #   make test-all  all tests, also those of the extras, which it installs
+#   make test-faults  the suite of faults: flipped bits, kills, races; FAULTS_SEED=N repeats a run
 #   make check     lint, format, types and layers
 #   make format    let ruff rewrite what it can
 #   make jar       compile the Java sources into the jar that is committed (needs a JDK)
@@ -20,11 +21,21 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 EXTRAS := $(VENV)/.extras
 DOCS := $(VENV)/.docs
-PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+LOG := $(VENV)/install.log
+# Variables: in the text of a call, a comma would begin the next argument.
+TEST_EXTRAS := test,dev
+ALL_EXTRAS := ray,pisa,milvus,docs
+# Quiet: the output of pip goes to a file, whose end is printed if pip fails.
+define pip_install
+@echo "installing .[$(1)] into $(VENV); this can take minutes, the log is $(LOG)"
+@$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[$(1)]' \
+    > $(LOG) 2>&1 || { tail -n 30 $(LOG); echo "pip failed; the complete log is $(LOG)"; exit 1; }
+@touch $@
+endef
 # One process per core. Tests that share fixtures run in one process, see tests/conftest.py.
 PARALLEL := -n auto --dist loadfile
 
-.PHONY: demo test test-all check format jar docs clean
+.PHONY: demo test test-all test-faults check format jar docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/spade demo
@@ -34,6 +45,9 @@ test: $(INSTALLED)
 
 test-all: $(EXTRAS)
 	$(BIN)/python -m pytest $(PARALLEL)
+
+test-faults: $(INSTALLED)
+	$(BIN)/python -m pytest -s tests/faults
 
 check: $(INSTALLED)
 	$(BIN)/ruff check
@@ -54,17 +68,14 @@ docs: $(DOCS)
 $(INSTALLED): setup.cfg pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 	    f"Python 3.11 or later is needed, $(PYTHON) is {sys.version.split()[0]}")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[test,dev]'
-	touch $@
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(call pip_install,$(TEST_EXTRAS))
 
 $(EXTRAS): $(INSTALLED)
-	$(PIP) -e '.[ray,pisa,milvus,docs]'
-	touch $@
+	$(call pip_install,$(ALL_EXTRAS))
 
 $(DOCS): $(INSTALLED)
-	$(PIP) -e '.[docs]'
-	touch $@
+	$(call pip_install,docs)
 
 clean:
 	rm -rf .venv .venv-3.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache \

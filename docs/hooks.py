@@ -44,7 +44,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         image, text, target, anchor = match.groups(default="")
         path = posixpath.normpath(posixpath.join(home, target))
         if not (ROOT / path).exists():
-            return match[0]  # mkdocs reports it
+            return match[0]  # mkdocs reports the broken link
         new = site_uri(path)
         if new is None:
             return f"{image}{text}"

@@ -1,6 +1,6 @@
 """SpaDE on Pyserini: learned sparse retrieval without a neural network at query time.
 
-Packages follow the data::
+The flow of the data through the packages::
 
     corpora -> encode (models) -> index -> search -> evaluate
                   ^

@@ -45,9 +45,23 @@ class OutputExistsError(SpadeError):
 
 
 def describe_differences(old: Mapping[str, object], new: Mapping[str, object]) -> str:
-    """Return the settings that differ, as ``k 10, now 20; bits 8, now 6``, for error messages."""
+    """Return the settings that differ, as ``k 10, now 20; bits 8, now 6``, for error messages.
+
+    Digests say nothing to a reader: they are last, and only their first characters are shown.
+    """
     names = [name for name in new if old.get(name) != new[name]]
-    return "; ".join(f"{name} {old.get(name)}, now {new[name]}" for name in names)
+    names.sort(key=_is_digest)
+    return "; ".join(
+        f"{name} {_shown(name, old.get(name))}, now {_shown(name, new[name])}" for name in names
+    )
+
+
+def _is_digest(name: str) -> bool:
+    return name.endswith(("fingerprint", "sha256"))
+
+
+def _shown(name: str, value: object) -> str:
+    return str(value)[:8] if _is_digest(name) and value is not None else str(value)
 
 
 class NotFoundError(SpadeError):

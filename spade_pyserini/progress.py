@@ -1,4 +1,4 @@
-"""Progress of long-running work: a bar on terminals, or JSON lines for logs."""
+"""Progress of long-running work: a bar on terminals, a plain line now and then, or JSON lines."""
 
 from __future__ import annotations
 
@@ -6,13 +6,56 @@ import json
 import sys
 import time
 from collections.abc import Iterable
-from typing import IO, Never, TypeVar
+from typing import IO, Any, Never, TypeVar
 
 from tqdm import tqdm
 
 T = TypeVar("T")
 
 PERIOD = 10.0  # seconds between two JSON lines
+PLAIN_PERIOD = 30.0  # seconds between two plain lines
+
+
+class PlainLines(tqdm):  # type: ignore[type-arg]
+    """A progress bar for logs: writes a line every half minute, nothing for short work."""
+
+    monitor_interval = 0  # no thread: the workers of an encoding are forked
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        period = {"miniters": 1, "mininterval": PLAIN_PERIOD, "delay": PLAIN_PERIOD}
+        super().__init__(*args, **(options | period))
+
+    def display(self, msg: str | None = None, pos: int | None = None) -> None:
+        """Write a line: what is done, of how much, how fast, and the time that is left."""
+        state = self.format_dict
+        done, total, rate = self.n, self.total, _rate(self.n - self.initial, state["elapsed"])
+        known = f" of {total:,} ({done / total:.0%})" if total else ""
+        parts = [f"{self.desc.removesuffix(': ')}: {done:,}{known}{self.unit}"]
+        parts.append(f"{rate:,.0f} per second" if rate >= 100 else f"{rate:.3g} per second")
+        if total and rate:
+            parts.append(f"{duration(max(0, total - done) / rate)} left")
+        parts += [str(self.postfix)] if self.postfix else []
+        print(", ".join(parts), file=self.fp, flush=True)
+
+    def close(self) -> None:
+        """Write the last line, if there was one before and ``leave`` is set."""
+        if self.disable:
+            return
+        self.disable = True
+        self._decr_instances(self)  # type: ignore[attr-defined]
+        if self.leave and self.last_print_t >= self.start_t + (self.delay or 0):
+            self.display()
+
+
+def duration(seconds: float) -> str:
+    """``40 seconds``, ``3 minutes``, ``2.5 hours``: a time as people say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+def _rate(count: float, seconds: float) -> float:
+    return count / max(seconds, 1e-9)
 
 
 class Progress:
@@ -22,9 +65,10 @@ class Progress:
             progress.expect(8_841_823)
             progress(32, 4_100)
 
-    ``style`` is ``bar`` (shown on terminals only) or ``json``: a line on stderr every ten seconds
-    and at the end, with task, documents, documents_per_second, terms_per_document and seconds_left
-    (null while the total is unknown). Documents of an earlier run do not count for the speed.
+    ``style`` is ``bar`` (on terminals; else a plain line every half minute) or ``json``: a line on
+    stderr every ten seconds and at the end, with task, documents, documents_per_second,
+    terms_per_document and seconds_left (null while the total is unknown). Documents of an earlier
+    run do not count for the speed.
     """
 
     def __init__(self, style: str, stream: IO[str] | None = None, task: str = "encoding") -> None:
@@ -35,11 +79,8 @@ class Progress:
         self._json = style == "json"
         self._start = self._last_line = time.monotonic()
         self._skipped = 0
-        self._bar: tqdm[Never] = tqdm(
-            desc=task,
-            unit=" documents",
-            disable=True if self._json else None,
-            file=self._stream,
+        self._bar: tqdm[Never] = _kind(self._stream)(
+            desc=task, unit=" documents", disable=self._json, file=self._stream
         )
 
     def close(self) -> None:
@@ -56,9 +97,9 @@ class Progress:
         """Add documents, and the terms of their vectors."""
         self.documents += documents
         self.terms += terms
-        self._bar.update(documents)
         if self.terms:
             self._bar.set_postfix_str(f"{self.terms / self.documents:.0f} terms each", False)
+        self._bar.update(documents)
         if self._json and time.monotonic() - self._last_line >= PERIOD:
             self._write_line()
 
@@ -89,12 +130,22 @@ class Progress:
 def progress_bar(
     items: Iterable[T], description: str, unit: str, total: int | None = None
 ) -> tqdm[T]:
-    """Iterate over ``items`` with a progress bar on stderr, shown on terminals only."""
-    return tqdm(items, desc=description, unit=f" {unit}", total=total, disable=None)
+    """Iterate over ``items`` with a progress bar on stderr; without a terminal, plain lines."""
+    options: dict[str, Any] = {"desc": description, "unit": f" {unit}", "total": total}
+    return _kind(sys.stderr)(items, **options, file=sys.stderr)
 
 
 def counting_bar(
-    description: str, unit: str, total: int | None = None, initial: int = 0
+    description: str, unit: str, total: int | None = None, initial: int = 0, leave: bool = True
 ) -> tqdm[Never]:
-    """Return a progress bar on stderr, shown on terminals only; call its ``update`` to advance."""
-    return tqdm(desc=description, unit=f" {unit}", total=total, initial=initial, disable=None)
+    """Return a progress bar on stderr; call its ``update`` to advance.
+
+    Without ``leave`` the bar vanishes at the end, for a step of work that has its own bar.
+    """
+    options: dict[str, Any] = {"desc": description, "unit": f" {unit}", "total": total}
+    return _kind(sys.stderr)(**options, initial=initial, leave=leave, file=sys.stderr)
+
+
+def _kind(stream: IO[str]) -> type[tqdm[Any]]:
+    """The class of progress bars for a stream: `tqdm` on terminals."""
+    return tqdm if stream.isatty() else PlainLines

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from spade_pyserini.cli.main import main
+from spade_pyserini.formats import temporary
 
 
 class Result(NamedTuple):
@@ -80,3 +81,17 @@ def copy_artifact(folder: Path, target: Path) -> Path:
     for path in folder.parent.glob(f"{folder.name}.*"):
         shutil.copy(path, target / path.name)
     return target / folder.name
+
+
+def fill_disk(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Make every write to a file called ``name`` fail with the ENOSPC of the kernel's /dev/full."""
+    create = temporary._create_file
+
+    def create_on_full_disk(output: Path) -> tuple[Path, int]:
+        path, descriptor = create(output)
+        if name in output.name:
+            os.close(descriptor)
+            descriptor = os.open("/dev/full", os.O_WRONLY)
+        return path, descriptor
+
+    monkeypatch.setattr(temporary, "_create_file", create_on_full_disk)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from typing import Any
 os.environ["HF_HUB_OFFLINE"] = "1"
 # Most models here are tiny: with threads they take ten times as long.
 os.environ["OMP_NUM_THREADS"] = "1"
+# No test may depend on, or change, what a user's cache says about files.
+os.environ["SPADE_CACHE_DIR"] = tempfile.mkdtemp(prefix="spade-tests-")
 
 import pytest
 import torch

@@ -55,3 +55,26 @@ def test_make_knows_the_target_and_describes_it(target: str) -> None:
     command = ["make", "--dry-run", target]
     subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert f"#   make {target} " in (ROOT / "Makefile").read_text()
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_make_hides_the_output_of_pip_unless_it_fails(tmp_path: Path, code: int) -> None:
+    """A program in place of the environment's Python prints 99 lines, as pip would."""
+    for name in ("Makefile", "setup.cfg", "pyproject.toml", "constraints.txt"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    program = tmp_path / ".venv" / "bin" / "python"
+    program.parent.mkdir(parents=True)
+    program.write_text(
+        '#!/bin/sh\n[ "$2" = pip ] || exit 0\nfor n in $(seq 99); do echo "line $n;"; done\n'
+        f"exit {code}\n"
+    )
+    program.chmod(0o755)
+    command = ["make", "test"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert bool(done.returncode) == bool(code)
+    assert "this can take minutes, the log is .venv/install.log" in done.stdout
+    assert ("line 99;" in done.stdout) == bool(code)
+    assert "line 50;" not in done.stdout
+    assert ("pip failed" in done.stdout) == bool(code)
+    assert (tmp_path / ".venv" / ".installed").exists() != bool(code)
+    assert "line 50;" in (tmp_path / ".venv" / "install.log").read_text()

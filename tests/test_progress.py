@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from spade_pyserini.progress import Progress
+from spade_pyserini import progress
+from spade_pyserini.progress import Progress, counting_bar, duration, progress_bar
+from spade_pyserini.train import Recipe
 from tests.commands import Commands
 
 
@@ -47,3 +50,91 @@ def test_the_encode_command_writes_json_lines(
     lines = [json.loads(line) for line in result.err.splitlines() if line.startswith("{")]
     assert lines[-1]["documents"] == 95
     assert lines[-1]["terms_per_document"] > 0
+
+
+@pytest.fixture
+def every_update(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a plain line for each update, not every half minute."""
+    monkeypatch.setattr(progress, "PLAIN_PERIOD", 0.0)
+
+
+def test_without_a_terminal_lines_are_plain(
+    every_update: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with counting_bar("indexing", "documents", 4_000) as bar:
+        bar.set_postfix_str("loss=1", refresh=False)
+        bar.update(1_000)
+    lines = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(
+        r"indexing: 1,000 of 4,000 \(25%\) documents, \S+ per second, \d+ seconds left, loss=1",
+        lines[-1],
+    )
+    assert list(progress_bar(iter("abc"), "reading", "topics")) == ["a", "b", "c"]
+    assert "reading: 3 topics, " in capsys.readouterr().err
+
+
+def test_short_work_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(Progress("bar")) as bar:
+        bar.expect(10)
+        bar(10, 10)
+    assert list(progress_bar("abc", "reading", "topics")) == ["a", "b", "c"]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_line_every_half_minute(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(Progress("bar")) as bar:
+        now = [bar._bar.start_t]
+        monkeypatch.setattr(bar._bar, "_time", lambda: now[0])
+        bar.expect(240)
+        for _ in range(24):
+            now[0] += 5
+            bar(10, 100)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in lines] == [
+        f"encoding: {number} of 240 ({number / 240:.0%}) documents"
+        for number in (60, 120, 180, 240, 240)
+    ]
+    assert lines[0].endswith("2 per second, 2 minutes left, 10 terms each")
+
+
+def test_durations_as_people_say_them() -> None:
+    shown = [duration(seconds) for seconds in (0.4, 40, 89, 90, 3_000, 9_000)]
+    assert shown == [
+        "0 seconds",
+        "40 seconds",
+        "89 seconds",
+        "2 minutes",
+        "50 minutes",
+        "2.5 hours",
+    ]
+
+
+@pytest.mark.java
+def test_index_and_train_show_progress_without_a_terminal(
+    every_update: None, tiny_vectors: Path, recipe: Recipe, tmp_path: Path, run: Commands
+) -> None:
+    result = run("index", "--input", tiny_vectors, "--output", tmp_path / "x")
+    assert result.code == 0
+    assert "indexing: 30 of 30 (100%) documents" in result.err
+    settings = [
+        f"--set={name}={json.dumps(value)}"
+        for name in ("backbone", "corpus", "queries", "qrels", "negatives", "dev_queries")
+        if (value := _setting(recipe, name))
+    ]
+    settings += [f"--set=dev_qrels={json.dumps(recipe.validation.dev_qrels)}"]
+    sizes = "max_length=32 k=3 batch_size=4 micro_batch=4 warmup_steps=1 steps=2 validate_every=2"
+    sizes += " block=8 tau=50"
+    settings += [f"--set={size}" for size in sizes.split()]
+    result = run("train", "--recipe", "paper", *settings, "--output", tmp_path / "run")
+    assert result.code == 0, result.err
+    assert "training: 2 of 2 (100%) steps" in result.err
+    assert "validating tiny: 30 of 30 (100%) documents" in result.err
+    assert "calibrating the scale: " in result.err
+    assert "step 2 of 2: MRR@10 " in result.err
+
+
+def _setting(recipe: Recipe, name: str) -> str:
+    sections = (recipe.model, recipe.data, recipe.validation)
+    return next(str(getattr(part, name)) for part in sections if hasattr(part, name))

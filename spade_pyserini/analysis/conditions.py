@@ -78,6 +78,8 @@ def _read_yaml(path: Path) -> list[Any]:
 
     try:
         entries = yaml.safe_load("\n".join(line for _, line in read_lines(path)))
+    except RecursionError:
+        raise InputError("YAML nested too deeply", path) from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: an impossible date
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else None
@@ -124,7 +126,7 @@ def _fields(entry: object, record: type[Condition] | type[Expected]) -> dict[str
         raise ValueError(f"a {name} must be a mapping, not {entry!r}")
     known = {field.name: field for field in fields(record)}
     if unknown := [str(key) for key in entry if key not in known]:
-        raise ValueError(f"unknown: {', '.join(unknown)}; known are {', '.join(known)}")
+        raise ValueError(f"unknown fields: {', '.join(unknown)}; the fields are {', '.join(known)}")
     for name, field in known.items():
         if name not in entry and field.default is MISSING:
             raise ValueError(f"{name} is missing")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from spade_pyserini.formats.tables import render
@@ -14,9 +13,8 @@ if TYPE_CHECKING:
     from spade_pyserini.models.explanation import TermWeight
     from spade_pyserini.models.wordpieces import WordPieces
 
-SHOWN = 20  # the largest number of added terms, and of raised terms
+SHOWN = 20  # maximum number of added terms to show, and of terms with a higher weight
 SHADES = (230, 223, 216, 209, 202)  # of a terminal's 256 colours, from pale to deep orange
-DEEPEST = 0.6  # background opacity of the largest impact on a page; text stays readable on it
 
 
 class Match(NamedTuple):
@@ -41,7 +39,7 @@ def explain_match(encoder: SpadeEncoder, text: str, query: str) -> Match:
 
 def match_table(match: Match) -> str:
     """Return a table for a terminal: a row for each matching term, and their sum."""
-    rows = [[term.term, *_parts(term), str(term.impact)] for term in match.terms]
+    rows = [[term.term, *parts(term), str(term.impact)] for term in match.terms]
     weighting = sum(term.weighting for term in match.terms)
     expansion = sum(term.expansion for term in match.terms)
     rows.append(["score", f"{weighting:.1f}", f"{expansion:.1f}", str(match.score)])
@@ -67,49 +65,9 @@ def heat_map(text: str, terms: list[TermWeight], wordpieces: WordPieces, color: 
         else:
             pieces.append(f"{plain}:{impact}" if re.match(r"\w", plain) else plain)
     lines = ["".join(pieces)]
-    for title, changed in _changes(terms).items():
+    for title, changed in changes(terms).items():
         lines.append(f"\n{title}: " + ("  ".join(changed) or "none"))
     return "\n".join(lines)
-
-
-def heat_map_html(title: str, text: str, terms: list[TermWeight], wordpieces: WordPieces) -> str:
-    """Return the heat map as a self-contained HTML page, with a table of all terms."""
-    from spade_pyserini.analysis.html.elements import paragraph, section, table
-    from spade_pyserini.analysis.html.page import page
-
-    largest = terms[0].impact if terms else 1
-    pieces = [
-        _shaded(piece, impact, largest)
-        for piece, impact in split_by_impact(text, terms, wordpieces)
-    ]
-    document = f'<p style="white-space: pre-wrap; margin: 0">{"".join(pieces)}</p>'
-    note = "The deeper the colour, the larger the impact of a word's best WordPiece."
-    changes = [
-        paragraph(f"{name}: {'  '.join(changed) or 'none'}", "")
-        for name, changed in _changes(terms).items()
-    ]
-    header = ["term", "in the document", "weighting", "expansion", "impact"]
-    rows = [
-        [term.term, "yes" if term.in_document else "added", *_parts(term), str(term.impact)]
-        for term in terms
-    ]
-    all_terms = table(header, rows) if rows else paragraph("The document has no terms.")
-    return page(
-        title,
-        [
-            section("Document", document, paragraph(note)),
-            section("Changes by term expansion", *changes),
-            section("All terms", all_terms),
-        ],
-    )
-
-
-def _shaded(piece: str, impact: int, largest: int) -> str:
-    """A piece of the text as HTML, with a background for its impact."""
-    if not impact:
-        return escape(piece)
-    style = f"background: rgb(239 120 40 / {DEEPEST * impact / largest:.2f}); border-radius: 3px"
-    return f'<span style="{style}" title="impact {impact}">{escape(piece)}</span>'
 
 
 def split_by_impact(
@@ -122,7 +80,7 @@ def split_by_impact(
         yield piece, max(own, default=0)
 
 
-def _changes(terms: list[TermWeight]) -> dict[str, list[str]]:
+def changes(terms: list[TermWeight]) -> dict[str, list[str]]:
     """The terms that expansion added, and those of the document that it raised most."""
     added = [term for term in terms if not term.in_document]
     raised = [term for term in terms if term.in_document and term.expansion >= 0.5]
@@ -133,5 +91,6 @@ def _changes(terms: list[TermWeight]) -> dict[str, list[str]]:
     }
 
 
-def _parts(term: TermWeight) -> list[str]:
+def parts(term: TermWeight) -> list[str]:
+    """The weights of both encoders, as text."""
     return [f"{term.weighting:.1f}", f"{term.expansion:.1f}"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from spade_pyserini import __version__
 from spade_pyserini.analysis.compare import TopicDifference, extremes, tally, topic_differences
 from spade_pyserini.analysis.html import charts, elements
 from spade_pyserini.analysis.html.page import page
+from spade_pyserini.analysis.report_topics import FindDocuments, ShownTopics
 from spade_pyserini.errors import NotFoundError
 from spade_pyserini.formats.qrels import Qrels
 from spade_pyserini.formats.tables import read_csv
@@ -34,6 +36,9 @@ class ReportOptions:
     measures: the columns of the table, the usual ones by default.
     level: the lowest grade that binary measures count as relevant.
     topics: topics whose texts are shown.
+    topics_name: what the topics are called, for headings.
+    find: returns documents by id, to show their texts.
+    own: topics that are documents, see `spade_pyserini.evaluate.own_documents`.
     figures: image files, see `sweep_figures`.
     breakdown: a file with the output of ``spade breakdown --format csv``.
     """
@@ -42,6 +47,9 @@ class ReportOptions:
     measures: Sequence[Measure] | None = None
     level: int = 1
     topics: Sequence[Topic] = ()
+    topics_name: str = ""
+    find: FindDocuments | None = None
+    own: Collection[str] = ()
     figures: Sequence[Path] = ()
     breakdown: Path | None = None
 
@@ -60,8 +68,9 @@ def html_report(
     baseline = (options.baseline or next(iter(runs))) if len(runs) > 1 else options.baseline
     comparison = compare_runs(qrels, runs, options.measures, baseline=baseline, level=options.level)
     compared = baseline if len(runs) > 1 else None
-    notes = conventions(qrels, runs, level=options.level, baseline=compared)
+    notes = conventions(qrels, runs, level=options.level, baseline=compared, own=options.own)
     texts = {topic.qid: topic.text for topic in options.topics}
+    shown = ShownTopics(_shown_topics(comparison, compared), texts)
     sections = [
         elements.section(
             "Measures",
@@ -69,7 +78,13 @@ def html_report(
             *map(elements.paragraph, notes.splitlines()),
             elements.side_by_side(_bars(comparison, baseline)),
         ),
-        *(_by_topic(comparison, baseline, name, texts) for name in comparison.tests if baseline),
+        *(
+            _by_topic(comparison, baseline, name, shown, options.topics_name)
+            for name in comparison.tests
+            if baseline
+        ),
+        *([] if compared else [_lowest(comparison, shown)]),
+        shown.documents_section(qrels, runs, options.find),
     ]
     if options.breakdown:
         header, *rows = read_csv(options.breakdown)
@@ -92,19 +107,60 @@ def _bars(comparison: Comparison, baseline: str | None) -> Iterator[str]:
         yield charts.bars(measure_name(measure), means, baseline)
 
 
-def _by_topic(comparison: Comparison, baseline: str, name: str, texts: dict[str, str]) -> str:
-    """A run against the baseline by topic: wins and losses, a chart, the largest differences."""
+def _topic_measure(comparison: Comparison) -> Measure:
     from spade_pyserini.evaluate.measures import measure_name
 
     by_name = {measure_name(measure): measure for measure in comparison.measures}
-    measure = by_name.get(TOPIC_MEASURE, comparison.measures[0])
-    values = comparison.values
-    differences = topic_differences(values[baseline][measure], values[name][measure])
+    return by_name.get(TOPIC_MEASURE, comparison.measures[0])
+
+
+def _differences(comparison: Comparison, baseline: str, name: str) -> list[TopicDifference]:
+    measure, values = _topic_measure(comparison), comparison.values
+    return topic_differences(values[baseline][measure], values[name][measure])
+
+
+def _lowest_topics(comparison: Comparison) -> dict[str, float]:
+    """The topics of a single run with the lowest scores."""
+    ((_, values),) = comparison.values.items()
+    scores = values[_topic_measure(comparison)]
+    return {qid: scores[qid] for qid in sorted(scores, key=lambda qid: (scores[qid], qid))[:TOP]}
+
+
+def _shown_topics(comparison: Comparison, baseline: str | None) -> list[str]:
+    """The topics whose documents the report lists: all those in its tables of topics."""
+    if baseline is None:
+        return list(_lowest_topics(comparison))
+    qids = [
+        topic.qid
+        for name in comparison.tests
+        for topics in extremes(_differences(comparison, baseline, name), TOP)
+        for topic in topics
+    ]
+    return list(dict.fromkeys(qids))
+
+
+def _lowest(comparison: Comparison, shown: ShownTopics) -> str:
+    """The topics of a single run with the lowest scores, as a table."""
+    from spade_pyserini.evaluate.measures import measure_name
+
+    rows = [[shown.label(qid), f"{score:.4f}"] for qid, score in _lowest_topics(comparison).items()]
+    header = ["topic", measure_name(_topic_measure(comparison))]
+    return elements.section("Lowest topics", elements.table(header, rows, links=shown.links))
+
+
+def _by_topic(
+    comparison: Comparison, baseline: str, name: str, shown: ShownTopics, topics_name: str
+) -> str:
+    """A run against the baseline by topic: wins and losses, a chart, the largest differences."""
+    from spade_pyserini.evaluate.measures import measure_name
+
+    measure = _topic_measure(comparison)
+    differences = _differences(comparison, baseline, name)
     wins, ties, losses = tally(differences)
     test = comparison.tests[name][measure]
     figures = {"wins": str(wins), "ties": str(ties), "losses": str(losses)}
     figures |= {"mean difference": f"{test.mean:+.4f}", "p": f"{test.p:.2g}"}
-    title = f"{name} against {baseline}"
+    title = f"{name} against {baseline}" + (f" on {topics_name}" if topics_name else "")
     return elements.section(
         title,
         elements.paragraph(
@@ -113,37 +169,48 @@ def _by_topic(comparison: Comparison, baseline: str, name: str, texts: dict[str,
         ),
         elements.tiles(figures),
         charts.signed_bars(
-            f"{title}, topic by topic", [_bar(topic, texts) for topic in differences]
+            f"{title}, topic by topic", [_bar(topic, shown) for topic in differences]
         ),
         elements.side_by_side(
-            f"<h3>Largest {heading}</h3>{_topic_table(topics, texts)}"
+            f"<h3>Largest {heading}</h3>{_topic_table(topics, shown)}"
             for heading, topics in zip(("gains", "losses"), extremes(differences, TOP), strict=True)
         ),
     )
 
 
-def _bar(topic: TopicDifference, texts: dict[str, str]) -> charts.SignedBar:
+def _bar(topic: TopicDifference, shown: ShownTopics) -> charts.SignedBar:
     scores = f"{topic.baseline:.4f} to {topic.candidate:.4f}, {topic.difference:+.4f}"
-    return charts.SignedBar(topic.difference, f"{_label(topic, texts)}\n{scores}")
+    return charts.SignedBar(topic.difference, f"{shown.label(topic.qid)}\n{scores}")
 
 
-def _topic_table(topics: list[TopicDifference], texts: dict[str, str]) -> str:
+def _topic_table(topics: list[TopicDifference], shown: ShownTopics) -> str:
     if not topics:
         return elements.paragraph("none")
     rows = [
         [
-            _label(topic, texts),
+            shown.label(topic.qid),
             f"{topic.baseline:.4f}",
             f"{topic.candidate:.4f}",
             f"{topic.difference:+.4f}",
         ]
         for topic in topics
     ]
-    return elements.table(["topic", "baseline", "run", "difference"], rows, kind="topics")
+    header = ["topic", "baseline", "run", "difference"]
+    return elements.table(header, rows, kind="topics", links=shown.links)
 
 
-def _label(topic: TopicDifference, texts: dict[str, str]) -> str:
-    return f"{topic.qid} {texts.get(topic.qid, '')}".strip()
+def run_labels(paths: Sequence[str | Path]) -> list[str]:
+    """Return a distinct label for each run: its model, and its file where models are equal."""
+    from spade_pyserini.evaluate.comparison import short_names
+    from spade_pyserini.formats.runs import run_tag
+
+    tags = ["BM25" if (tag := run_tag(path)).lower() == "bm25" else tag for path in paths]
+    counts = Counter(tags)
+    files = short_names(paths)
+    return [
+        tag if counts[tag] == 1 else f"{tag} ({file})"
+        for tag, file in zip(tags, files, strict=True)
+    ]
 
 
 def sweep_figures(folder: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini.analysis.conditions import PACKAGE, Condition, Expected, split_command
-from spade_pyserini.errors import SpadeError
+from spade_pyserini.errors import NotFoundError, SpadeError
 
 ANY_MODEL = "OWNER/MODEL"  # in a command: stands for the model that the user names
 SEED = "SEED"  # in a command and in the name of a run: stands for the user's seed
@@ -48,6 +48,27 @@ def command_lines(condition: Condition, model: str | None = None) -> list[list[s
     if model is not None:
         lines = [[model if word == ANY_MODEL else word for word in line] for line in lines]
     return lines
+
+
+def check_collection(condition: Condition, data_dir: str | Path | None = None) -> None:
+    """Raise `NotFoundError` if the collection can be neither downloaded nor found locally.
+
+    Only a collection that the commands open by its name is checked.
+    """
+    from spade_pyserini.corpora.catalogue import find_collection
+    from spade_pyserini.corpora.data_directory import collection_folder
+    from spade_pyserini.corpora.irdatasets import is_known
+
+    name = condition.collection
+    if not any(name in split_command(command) for command in condition.commands):
+        return
+    if find_collection(name) or collection_folder(name, data_dir) or Path(name).exists():
+        return
+    if not is_known(name):
+        raise NotFoundError(
+            f"{condition.name} needs the collection {name!r}, which cannot be downloaded by name; "
+            f"put it in BEIR or MS MARCO format into DIR/{name} and give data_dir=DIR"
+        )
 
 
 def run_command(words: list[str]) -> None:

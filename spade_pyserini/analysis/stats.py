@@ -1,8 +1,9 @@
 """Statistics of an impact index, and the terms in it that may be noise.
 
-A term in a large share of the documents separates few of them from the others. If most of these
-documents do not contain it, the model has added it, and it is noise. The index does not know what
-the documents contain. The counts file of the vectors does, see `spade_pyserini.encode.counts_file`.
+A term in the vectors of many documents hardly helps to distinguish them. If the texts of most of
+these documents do not contain the term, the model has added it, and it is noise. The index does not
+know what the documents contain. The counts file of the vectors does, see
+`spade_pyserini.encode.counts_file`.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.formats.paths import folder_bytes, sibling
 from spade_pyserini.formats.tables import text_table
 from spade_pyserini.formats.vector_manifest import manifest_path
-from spade_pyserini.index.describe import describe_impact_index
-from spade_pyserini.index.postings import IndexStatistics, Postings
+from spade_pyserini.index.opening import locate, open_postings
+from spade_pyserini.index.postings import IndexStatistics
 
 PERCENTILES = (1, 25, 50, 75, 99)
 BAR = 40  # characters of the longest bar of the histogram
 BINS = 16  # number of bins in the histogram
-MANY = 0.3  # share of the documents from which on a term may be noise
-FEW = 0.2  # it is noise if less than this fraction of these documents contain it
-EXAMINED = 10_000  # most frequent terms that are examined; all with a share above `MANY`
+MANY = 0.3  # a term in more than this share of the documents may be noise
+FEW = 0.2  # it is noise if less than this fraction of these documents contain it in their text
+EXAMINED = 10_000  # number of most frequent terms to examine; includes all terms above `MANY`
 SHOWN = 20  # terms named in a remark
 
 
@@ -38,8 +39,8 @@ def index_stats(
     vectors are in ``index/X`` and ``encode/X``.
     """
     folder = Path(index)
-    manifest = describe_impact_index(folder)
-    with Postings(folder) as postings:
+    with open_postings(folder) as postings:
+        manifest = locate(folder, foreign=True).manifest
         figures = postings.statistics(max(frequent, EXAMINED))
     path = Path(counts) if counts else _find_counts(folder, manifest)
     contained = None if path is None else _contained_shares(path)
@@ -81,7 +82,8 @@ def _widespread(
 ) -> list[dict[str, Any]]:
     """The terms in more than the share `MANY` of the documents that may be noise.
 
-    If it is known which share of the documents contains them, the others are left out.
+    ``contained`` is the share of documents whose text contains each term. If it is given, only
+    terms that are noise are returned.
     """
     total = max(1, len(figures.lengths))
     terms = []
@@ -95,9 +97,9 @@ def _widespread(
 
 
 def noise_remark(stats: dict[str, Any]) -> str | None:
-    """Name the terms that the model added to many documents, None if it added none.
+    """Return a message that names the terms that the model added to many documents, or None.
 
-    Without the counts of the documents, the terms are those that it may have added.
+    Without a counts file, it names the terms that the model may have added.
     """
     terms = stats["widespread"]
     if not terms:
@@ -105,9 +107,9 @@ def noise_remark(stats: dict[str, Any]) -> str | None:
     named = ", ".join(map(_with_shares, terms[:SHOWN])) + (", ..." if len(terms) > SHOWN else "")
     number = "1 term is" if len(terms) == 1 else f"{len(terms)} terms are"
     reason = (
-        "; whether these contain them is not known"
+        "; it is not known whether the texts contain them"
         if stats["counts"] is None
-        else (", but few of these contain them")
+        else ", but few of the texts contain them"
     )
     return f"{number} in more than {MANY:.0%} of the documents{reason}: {named}"
 

@@ -12,6 +12,7 @@ from spade_pyserini.errors import ArtifactError, SpadeError
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.json_files import read_json_file
 from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.private_names import temporary_of
 from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 from spade_pyserini.sharding.part import MANIFEST
 from spade_pyserini.sharding.plain import PlainFiles, PlainManifest, PlainShard
@@ -41,7 +42,7 @@ class DenseFiles(PlainFiles):
 
     def is_shard_name(self, name: str) -> bool:
         """Whether ``name`` is that of rows, of docids, or of a temporary file of either."""
-        return re.fullmatch(r"docs\d{4,}\.(npy|json)|\.docs\d{4,}\.\w+\.tmp", name) is not None
+        return re.fullmatch(r"docs\d{4,}\.(npy|json)", temporary_of(name) or name) is not None
 
     def load(self, folder: Path, name: str = MANIFEST) -> PlainManifest:
         """Read the manifest next to ``folder``, also one of version 1."""
@@ -85,7 +86,7 @@ def write_docids(rows: Path, docids: list[str], input_sha256: str) -> None:
 
 
 def read_docids(rows: Path) -> dict[str, Any] | None:
-    """The docids of a shard and its digests; None if they are missing or damaged."""
+    """Read what `write_docids` wrote; None if the file is missing or damaged."""
     try:
         return read_sealed(rows.with_suffix(".json"), DOCIDS_FORMAT)
     except (SpadeError, OSError):

@@ -25,9 +25,9 @@ def rerank(
 ) -> dict[int, list[Ranking]]:
     """Re-rank a run to several depths; returns the new run of each depth.
 
-    Each pair of query and document is scored once, to the largest depth. Hits below a depth follow
-    in their old order, and hits with equal scores keep their order. ``documents`` has texts by
-    docid, ``score`` takes (query, text) pairs.
+    Each query is scored once with each of its hits down to the largest depth. Hits below a depth
+    follow in their old order, and hits with equal scores keep their order. ``documents`` has texts
+    by docid, ``score`` takes (query, text) pairs.
     """
     deepest = max(depths)
     queries = {topic.qid: topic.text for topic in topics}

@@ -89,7 +89,8 @@ def add_corpus(
     add(
         "--id-field",
         metavar="COLUMN",
-        help="column, or JSON field, with the ids; :row numbers the rows (default: a guess)",
+        help="column, or JSON field, with the ids; :row numbers the rows (default: guessed from "
+        "the column names)",
     )
     add(
         "--title-field",
@@ -101,7 +102,7 @@ def add_corpus(
         nargs="+",
         default=[],
         metavar="COLUMN",
-        help="columns with the text; several are joined (default: a guess)",
+        help="columns with the text; several are joined (default: guessed from the column names)",
     )
 
 

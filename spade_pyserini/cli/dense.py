@@ -35,9 +35,8 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Embed the corpus, search the topics, write the run and print its path."""
-    from spade_pyserini.baselines.dense import dense_search, encode_dense
     from spade_pyserini.corpora.topics import read_topics, topics_name
-    from spade_pyserini.search import write_run
+    from spade_pyserini.models.hub import check_hugging_face
 
     data_dir = options.data_dir
     corpus = arguments.open_corpus(options)
@@ -48,6 +47,11 @@ def run(options: argparse.Namespace) -> None:
     name = f"run.{corpus.name}.{model}-dense.{topics_part}.txt"
     output = Path(options.output or Path("runs", name))
     refuse_existing(output, options.overwrite)
+    check_hugging_face("bi-encoder", options.model)
+
+    from spade_pyserini.baselines.dense import dense_search, encode_dense
+    from spade_pyserini.search import write_run
+
     encode_dense(corpus, options.model, index, overwrite=options.overwrite)
     rankings = dense_search(index, topics, options.hits)
     write_run(rankings, output, f"{model}-dense", options.overwrite)

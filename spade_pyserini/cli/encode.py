@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from spade_pyserini.cli import arguments
-from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.paths import safe_file_name
+from spade_pyserini.errors import NotFoundError, UsageError
+from spade_pyserini.formats.outputs import refuse_file
+from spade_pyserini.formats.paths import location, safe_file_name
 
 EXAMPLE = """spade encode --corpus pydoc --output encode/pydoc.spade-mini
   spade encode --corpus my-corpus/ --processes 2
@@ -81,13 +82,13 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         "--corpus-gamma",
         type=float,
         metavar="G",
-        help="remove expansion terms that would be in more than the share G of the documents while "
-        "few contain them (default: the model's)",
+        help="remove expansion terms that the model would add to more than the share G of the "
+        "documents, although few of the texts contain them (default: the model's)",
     )
     gamma.add_argument(
         "--no-corpus-pruning",
         action="store_true",
-        help="keep these expansion terms, as the paper does",
+        help="keep all expansion terms; the same as --corpus-gamma 0",
     )
     add(
         "--batch-tokens",
@@ -136,22 +137,31 @@ def run(options: argparse.Namespace) -> None:
     """Encode the corpus, or merge its parts, and print the folder of vectors."""
     if not options.corpus and not (options.merge and options.output):
         raise UsageError("give --corpus NAME|PATH; only --merge with --output works without it")
+    if options.model == "":
+        raise UsageError("--model is empty; give the name or folder of a model, or leave it out")
+    if options.output and not options.merge:
+        refuse_file(location(options.output))
     if options.ray and options.processes > 1:
         raise UsageError("--ray starts its own workers; leave out --processes")
 
+    from spade_pyserini.models.hub import DEFAULT, check_model
+
     only_merge = options.merge and options.output
-    # A mistake in the corpus is reported before torch is loaded, which takes seconds.
+    # Mistakes in names are found before torch is loaded, which takes seconds.
     corpus = None if only_merge else arguments.open_transformed(options)
+    name = options.model or DEFAULT
+    if not options.merge:
+        check_model(name)
+    if options.counts and not location(options.counts).is_file():
+        raise NotFoundError(f"{options.counts}: no such file; --counts takes OTHER.counts.json")
 
     from spade_pyserini.encode import EncodeOptions, Part, encode_corpus, merge_parts
     from spade_pyserini.models import SpadeEncoder
-    from spade_pyserini.models.hub import DEFAULT
 
     if corpus is None:
         merge_parts(options.output)
         print(options.output)
         return
-    name = options.model or DEFAULT
     model_name = safe_file_name(Path(name).name)
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")
     part = Part.of(options.shard_id, options.shard_num)

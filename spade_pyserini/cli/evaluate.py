@@ -31,6 +31,7 @@ def run(options: argparse.Namespace) -> None:
     from spade_pyserini.evaluate import compare_runs, parse_measures, read_runs
     from spade_pyserini.evaluate.comparison import short_names
     from spade_pyserini.evaluate.conventions import conventions
+    from spade_pyserini.evaluate.own_documents import own_documents
 
     qrels, level = arguments.read_judgements(options)
     baseline = None
@@ -46,4 +47,5 @@ def run(options: argparse.Namespace) -> None:
     else:
         print(render(comparison.header(), comparison.rows(), options.format))
     if options.format == "text":
-        print(conventions(qrels, runs, level=level, baseline=baseline))
+        own = own_documents(runs.values(), options.qrels, data_dir=options.data_dir)
+        print(conventions(qrels, runs, level=level, baseline=baseline, own=own))

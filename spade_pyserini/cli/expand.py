@@ -50,10 +50,14 @@ def run(options: argparse.Namespace) -> None:
     if not options.output.endswith(".jsonl"):
         raise UsageError("--output must end with .jsonl, the format that encode --expansions reads")
 
-    from spade_pyserini.baselines.expand import expand_corpus
+    from spade_pyserini.models.hub import check_hugging_face
 
     sampling = Sampling(**{name: getattr(options, name) for name in asdict(Sampling())})
     corpus = arguments.open_corpus(options)
+    check_hugging_face("seq2seq model", options.model)
+
+    from spade_pyserini.baselines.expand import expand_corpus
+
     expand_corpus(corpus, options.model, options.output, sampling, options.overwrite)
     print(options.output)
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spade_pyserini.cli import arguments
+from spade_pyserini.cli.queries import use_color
 from spade_pyserini.errors import NotFoundError, UsageError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.outputs import refuse_existing
 from spade_pyserini.formats.unicode import is_valid_unicode
+from spade_pyserini.records import Document
 
 if TYPE_CHECKING:
     from spade_pyserini.corpora import Corpus
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 EXAMPLE = """spade explain --corpus pydoc --docid shutil.rmtree
   spade explain --corpus pydoc --docid shutil.rmtree --query "delete a folder"
   spade explain --text "Recursively delete a directory tree." --html tree.html"""
+
+COMPARED = 100_000  # ids that an unknown id is compared with
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +45,11 @@ def parser() -> argparse.ArgumentParser:
         help="document frequencies, the .counts.json next to vectors (default: count --corpus)",
     )
     add("--query", metavar="TEXT", help="show how much each term of this query adds to the score")
-    add("--html", metavar="FILE", help="also write the heat map as an HTML page")
+    add(
+        "--html",
+        metavar="FILE",
+        help="also write an HTML page: the terms, or the score of --query",
+    )
     add("--color", choices=("auto", "always", "never"), default="auto", help="shade the words")
     add("--overwrite", action="store_true", help="replace an existing page")
     return parser
@@ -50,13 +59,23 @@ def run(options: argparse.Namespace) -> None:
     """Print the terms of a document as a heat map, or the score of a query term by term."""
     _check(options)
 
-    from spade_pyserini.analysis.explain import explain_match, heat_map, heat_map_html, match_table
+    from spade_pyserini.models.hub import DEFAULT, check_model
+
+    # Mistakes in names are found before torch is loaded, which takes seconds.
+    if options.model == "":
+        raise UsageError("--model is empty; give the name or folder of a model, or leave it out")
+    check_model(options.model or DEFAULT)
+    if options.counts and not Path(options.counts).is_file():
+        raise NotFoundError(f"{options.counts}: no such file; --counts takes NAME.counts.json")
+    corpus = arguments.open_corpus(options) if options.corpus else None
+    document = Document("", "", options.text) if corpus is None else _find(corpus, options.docid)
+    text = document.contents
+
+    from spade_pyserini.analysis.explain import explain_match, heat_map, match_table
+    from spade_pyserini.analysis.explanation_page import explanation_page, page_title
     from spade_pyserini.encode.counts_file import count_corpus, fit_encoder
     from spade_pyserini.models import SpadeEncoder
-    from spade_pyserini.models.hub import DEFAULT
 
-    corpus = arguments.open_corpus(options) if options.corpus else None
-    text = options.text if corpus is None else _contents(corpus, options.docid)
     encoder = SpadeEncoder.from_pretrained(options.model or DEFAULT)
     if encoder.needs_counts:
         if options.counts:
@@ -65,15 +84,16 @@ def run(options: argparse.Namespace) -> None:
             counted = count_corpus(corpus, encoder)
             encoder = encoder.for_corpus(counted.counts, counted.removed)
     if encoder.config.scale is None:
-        logger.warning("the model has no scale: impacts are relative to this document's largest")
+        logger.warning("the model has no scale: its impacts are scaled to fit this document")
     terms = encoder.explain(text)
-    if options.query:
-        print(match_table(explain_match(encoder, text, options.query)))
+    match = explain_match(encoder, text, options.query) if options.query else None
+    if match is None:
+        print(heat_map(text, terms, encoder.wordpieces, use_color(options.color)))
     else:
-        color = options.color == "always" or (options.color == "auto" and sys.stdout.isatty())
-        print(heat_map(text, terms, encoder.wordpieces, color))
+        print(match_table(match))
     if options.html:
-        page = heat_map_html(options.docid or "document", text, terms, encoder.wordpieces)
+        title = page_title(document, options.query)
+        page = explanation_page(title, text, terms, encoder.wordpieces, match)
         with atomic_write(Path(options.html)) as stream:
             stream.write(page.encode())
 
@@ -82,6 +102,8 @@ def _check(options: argparse.Namespace) -> None:
     """Refuse options that contradict each other."""
     if bool(options.corpus) != bool(options.docid) or bool(options.corpus) == bool(options.text):
         raise UsageError("give either --corpus NAME|PATH and --docid ID, or --text TEXT")
+    if options.query is not None and not options.query.strip():
+        raise UsageError("--query is empty; give the words to search for, or leave it out")
     for text in (options.text, options.query):
         if text and not is_valid_unicode(text):
             raise UsageError(f"the text {text!r} is not valid Unicode")
@@ -89,12 +111,17 @@ def _check(options: argparse.Namespace) -> None:
         refuse_existing(Path(options.html), options.overwrite)
 
 
-def _contents(corpus: Corpus, docid: str) -> str:
-    """Title and text of a document."""
+def _find(corpus: Corpus, docid: str) -> Document:
+    """The document of this id; the error for an unknown id names similar ones."""
+    docids = []
     for document in corpus:
         if document.docid == docid:
-            return document.contents
-    raise NotFoundError(f"{corpus.name} has no document {docid!r}")
+            return document
+        docids.append(document.docid)
+    parts = [known for known in docids if docid.lower() in known.lower()]
+    close = difflib.get_close_matches(docid, docids[:COMPARED], 3) or sorted(parts, key=len)[:3]
+    hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+    raise NotFoundError(f"{corpus.name} has no document {docid!r}{hint}")
 
 
 if __name__ == "__main__":

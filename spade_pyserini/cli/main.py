@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 the work failed, 2 the call was wrong, 130 interrupted.
 from __future__ import annotations
 
 import difflib
+import io
 import logging
 import os
 import sys
@@ -19,6 +20,7 @@ from spade_pyserini.errors import SpadeError
 def main(arguments: list[str] | None = None, prog: str = "spade") -> int:
     """Run ``spade`` with these arguments (default: those of the process); return the exit code."""
     words = sys.argv[1:] if arguments is None else arguments
+    escape_unprintable()
     if not words or words[0] in ("-h", "--help"):
         print(registry.overview(prog))
         return 0
@@ -37,6 +39,7 @@ def main(arguments: list[str] | None = None, prog: str = "spade") -> int:
 
 def main_of_module(name: str) -> int:
     """Run a command that was called as ``python -m spade_pyserini.NAME``."""
+    escape_unprintable()
     return run_command(name, sys.argv[1:], f"python -m spade_pyserini.{name}")
 
 
@@ -47,6 +50,11 @@ def run_command(name: str, arguments: list[str], prog: str) -> int:
     parser.prog = prog
     options = parser.parse_args(arguments)
     log_to_stderr(options.verbose)
+    try:
+        os.getcwd()  # noqa: PTH109 - Path.cwd() does the same
+    except FileNotFoundError:
+        print("error: the current folder was deleted; change to another one", file=sys.stderr)
+        return 1
     try:
         command.run(options)
         sys.stdout.flush()
@@ -63,7 +71,23 @@ def run_command(name: str, arguments: list[str], prog: str) -> int:
         where = f"{error.filename}: " if error.filename else ""
         print(f"error: {where}{error.strerror or error}", file=sys.stderr)
         return 1
+    except Exception:
+        if sys.flags.optimize < 2:
+            raise
+        cure = "use python -O, or unset PYTHONOPTIMIZE"
+        print(
+            f"error: transformers needs docstrings, python -OO removes them; {cure}",
+            file=sys.stderr,
+        )
+        return 1
     return 0
+
+
+def escape_unprintable() -> None:
+    """Print characters that the terminal's encoding does not have as escapes such as ``\\xe9``."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def call(name: str, arguments: list[str]) -> None:

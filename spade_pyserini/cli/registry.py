@@ -26,10 +26,11 @@ GROUPS = {
     "from documents to measures": {
         "encode": "documents to impact vectors          encode/<corpus>.<model>/",
         "index": "impact vectors to a Lucene index     index/<corpus>.<model>/",
-        "search": "topics or a query on an index        runs/run.<corpus>.<model>.<topics>.txt",
+        "search": "topics or a query to ranked hits     runs/run.<corpus>.<model>.<topics>.txt",
         "evaluate": "score runs against relevance judgements, with significance tests",
     },
     "models and texts": {
+        "finetune": "fine-tune a model on your own queries and relevant documents",
         "train": "train the dual encoder with a recipe",
         "expand": "predict queries for documents (docT5query) with a seq2seq model",
     },

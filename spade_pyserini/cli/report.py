@@ -5,7 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from spade_pyserini.analysis.report import ReportOptions, html_report, sweep_figures
+from spade_pyserini.analysis.report import (
+    ReportOptions,
+    html_report,
+    run_labels,
+    sweep_figures,
+)
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.atomic import atomic_write
@@ -13,7 +18,7 @@ from spade_pyserini.formats.outputs import refuse_existing
 
 EXAMPLE = """spade report --qrels pydoc/test --topics pydoc/test \\
       --run runs/run.pydoc.bm25.pydoc-test.txt runs/run.pydoc.spade-mini.pydoc-test.txt \\
-      --output report.html"""
+      --corpus pydoc --output report.html"""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -24,9 +29,10 @@ def parser() -> argparse.ArgumentParser:
     add("--run", required=True, nargs="+", metavar="FILE", help="one or more TREC runs")
     add("--baseline", metavar="RUN", help="compare the other runs with it (default: the first)")
     add("--topics", metavar="NAME|FILE", help="show the texts of these topics")
+    add("--corpus", metavar="NAME|PATH", help="show the texts of documents from this corpus")
     add("--sweep", action="append", default=[], metavar="DIR", help="show the figures of a sweep")
     add("--breakdown", metavar="FILE", help="output of `spade breakdown --format csv`")
-    add("--title", metavar="TEXT", help="title of the page (default: the name of the judgements)")
+    add("--title", metavar="TEXT", help="title of the page (default: the models and the topics)")
     add("--output", required=True, metavar="FILE", help="the page, .html")
     add("--overwrite", action="store_true", help="replace an existing page")
     return parser
@@ -39,23 +45,32 @@ def run(options: argparse.Namespace) -> None:
     if options.baseline and options.baseline not in options.run:
         raise UsageError("--baseline must be one of the files of --run")
 
-    from spade_pyserini.corpora.topics import read_topics
+    from spade_pyserini.corpora import open_corpus
+    from spade_pyserini.corpora.topics import read_topics, topics_name
     from spade_pyserini.evaluate import parse_measures, read_runs
-    from spade_pyserini.evaluate.comparison import short_names
+    from spade_pyserini.evaluate.own_documents import own_documents
+    from spade_pyserini.search.texts import Texts
 
-    names = dict(zip(options.run, short_names(options.run), strict=True))
+    data_dir = options.data_dir
     qrels, level = arguments.read_judgements(options)
-    topics = read_topics(options.topics, data_dir=options.data_dir) if options.topics else ()
+    topics = read_topics(options.topics, data_dir=data_dir) if options.topics else ()
+    corpus = open_corpus(options.corpus, data_dir=data_dir) if options.corpus else None
+    rankings = read_runs(options.run, qrels).values()
+    labels = run_labels(options.run)
+    name = topics_name(options.topics or options.qrels, data_dir=data_dir)
     contents = ReportOptions(
-        baseline=names[options.baseline] if options.baseline else None,
+        baseline=labels[options.run.index(options.baseline)] if options.baseline else None,
         measures=parse_measures(options.measure) if options.measure else None,
         level=level,
         topics=topics,
+        topics_name=name,
+        find=Texts([corpus]).find if corpus else None,
+        own=own_documents(rankings, options.qrels, data_dir=data_dir),
         figures=[path for folder in options.sweep for path in sweep_figures(Path(folder))],
         breakdown=Path(options.breakdown) if options.breakdown else None,
     )
-    title = options.title or f"Runs on {options.qrels}"
-    page = html_report(qrels, read_runs(options.run, qrels), title, contents)
+    title = options.title or f"{' and '.join(labels)} on {name}"
+    page = html_report(qrels, dict(zip(labels, rankings, strict=True)), title, contents)
     with atomic_write(output) as stream:
         stream.write(page.encode())
     print(output)

@@ -11,6 +11,7 @@ from spade_pyserini.analysis.reproduce import (
     ANY_MODEL,
     SEED,
     CheckedFigure,
+    check_collection,
     check_figures,
     command_lines,
     run_command,
@@ -52,6 +53,8 @@ def run(options: argparse.Namespace) -> None:
     lines = command_lines(condition, options.model)
     if not options.dry_run and any(ANY_MODEL in line for line in lines):
         raise UsageError(f"the commands name {ANY_MODEL}: give a trained model with --model")
+    if not options.dry_run:
+        check_collection(condition, options.data_dir)
     print(condition.title)
     if condition.published:
         print(condition.published)
@@ -84,13 +87,16 @@ def _with_data_dir(words: list[str], data_dir: Path | None) -> list[str]:
 
 
 def _listing(conditions: dict[str, Condition]) -> str:
-    rows = [
-        [condition.name, condition.collection, expected.qrels, _figures(expected), expected.source]
-        for condition in conditions.values()
-        for expected in condition.expected
-    ]
-    header = ["condition", "collection", "judgements", "figures", "source"]
-    return text_table(header, rows, left=(0, 1, 2, 3, 4))
+    """A row for each run that is checked; the name of a condition is in its first row only."""
+    rows = []
+    for condition in conditions.values():
+        names = [condition.name, condition.collection]
+        for expected in condition.expected:
+            run = Path(expected.run).name
+            rows.append([*names, run, expected.qrels, _figures(expected), expected.source])
+            names = ["", ""]
+    header = ["condition", "collection", "run", "judgements", "figures", "source"]
+    return text_table(header, rows, left=(0, 1, 2, 3, 4, 5))
 
 
 def _figures(expected: Expected) -> str:

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.formats.outputs import refuse_existing
     from spade_pyserini.formats.paths import safe_file_name
-    from spade_pyserini.models.cross_encoder import load_cross_encoder
+    from spade_pyserini.models.hub import check_hugging_face
     from spade_pyserini.search import read_run, write_run
 
     prefix = options.output_prefix or options.run.removesuffix(".gz").removesuffix(".txt")
@@ -68,8 +68,12 @@ def run(options: argparse.Namespace) -> None:
     if options.qrels:  # fail now, not after the work, if the judgements are of other topics
         _table(options, {"first stage": first_stage})
     topics = read_topics(options.topics, data_dir=options.data_dir)
-    score = load_cross_encoder(options.model, options.max_length, options.batch_size)
     corpus = arguments.open_corpus(options)
+    check_hugging_face("cross-encoder", options.model)
+
+    from spade_pyserini.models.cross_encoder import load_cross_encoder
+
+    score = load_cross_encoder(options.model, options.max_length, options.batch_size)
     docids = set(top_docids(first_stage, max(options.depth)))
     contents = {
         document.docid: document.contents

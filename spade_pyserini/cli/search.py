@@ -1,34 +1,38 @@
-"""``spade search``: search an index for topics, or for one query."""
+"""``spade search``: search an index for topics, for one query, or for queries typed at a prompt."""
 
 from __future__ import annotations
 
 import argparse
 import logging
 from pathlib import Path
-from textwrap import shorten
 
-from spade_pyserini.cli import arguments
+from spade_pyserini.cli import arguments, queries
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.paths import safe_file_name
-from spade_pyserini.records import Hit, Topic
 
 EXAMPLE = """spade search --index index/pydoc.spade-mini --topics pydoc/test
-  spade search --index index/pydoc.spade-mini --query "delete a folder" --corpus pydoc"""
+  spade search --index index/pydoc.spade-mini --query "delete a folder"
+  spade search --index index/pydoc.spade-mini"""
 
 logger = logging.getLogger(__name__)
 
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade search``."""
-    description = "Search an index. A query is split into WordPieces; a repeated one counts once."
+    description = (
+        "Search an index for topics or a query; without both, for queries typed at a prompt. "
+        "A query is split into WordPieces; a repeated one counts once."
+    )
     parser = arguments.new_parser("search", description, EXAMPLE)
     add = parser.add_argument
     add("--index", required=True, metavar="DIR", help="an index of `spade index`")
     add("--topics", metavar="NAME|FILE", help=arguments.TOPICS_HELP)
     arguments.add_data_dir(parser)
     add("--query", metavar="TEXT", help="search this text and print the hits, without --topics")
-    summary = "with --query: print titles, or first words, from this corpus"
+    summary = "show titles and snippets from this corpus (default: the one of the index)"
     arguments.add_corpus(parser, summary=summary)
+    add("--json", action="store_true", help="with --query: print JSON")
+    add("--color", choices=("auto", "always", "never"), default="auto", help="mark matched words")
     add("--output", metavar="FILE", help="the run (default: runs/run.INDEX.TOPICS.txt)")
     add(
         "--hits",
@@ -68,26 +72,40 @@ def parser() -> argparse.ArgumentParser:
         help="text between the ids of document and passage",
     )
     add("--overwrite", action="store_true", help="replace an existing run")
+    add(
+        "--no-check",
+        action="store_true",
+        help="do not compare the index files with their checksums, which reads all of them the "
+        "first time an index is opened on this machine and after it changed",
+    )
     return parser
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write the run of the topics and print its path, or print the hits of one query."""
-    if bool(options.topics) == bool(options.query):
-        raise UsageError("give either --topics NAME|FILE or --query TEXT")
-    for_runs = ("output", "remove_query", "overwrite")
-    if options.query:
-        for name in for_runs:
-            if getattr(options, name):
-                raise UsageError(
-                    f"--{name.replace('_', '-')} applies only with --topics, not --query"
-                )
-    if options.topics and options.corpus:
-        raise UsageError("--corpus applies only with --query, to print titles")
-    if options.query:
-        _search_query(options)
-    else:
+    """Write the run of the topics and print its path, or print the answers to queries."""
+    _check(options)
+    if options.topics:
         _search_topics(options)
+    else:
+        queries.answer_queries(options)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse options that contradict each other."""
+    if options.query is not None and not options.query.strip():
+        raise UsageError("--query is empty; give the words to search for")
+    if options.topics and options.query:
+        raise UsageError("give either --topics NAME|FILE or --query TEXT, not both")
+    if options.topics:
+        for name in ("corpus", "json"):
+            if getattr(options, name):
+                raise UsageError(f"--{name} applies only with --query, not --topics")
+        return
+    for name in ("output", "remove_query", "overwrite"):
+        if getattr(options, name):
+            raise UsageError(f"--{name.replace('_', '-')} applies only with --topics")
+    if not options.query and (options.json or not queries.on_terminal()):
+        raise UsageError("give --query TEXT or --topics NAME|FILE; only a terminal has a prompt")
 
 
 def _search_topics(options: argparse.Namespace) -> None:
@@ -107,7 +125,9 @@ def _search_topics(options: argparse.Namespace) -> None:
     index = Path(options.index).resolve().name
     output = Path(options.output or Path("runs", f"run.{index}.{name}.txt"))
     refuse_existing(output, options.overwrite)
-    with open_searcher(options.index, options.tokenizer, options.k1, options.b) as searcher:
+    with open_searcher(
+        options.index, options.tokenizer, options.k1, options.b, check=not options.no_check
+    ) as searcher:
         if isinstance(searcher, ImpactSearcher):
             refuse_wordpieces(topics, searcher.wordpieces)
             if options.verbose:
@@ -127,43 +147,3 @@ def _search_topics(options: argparse.Namespace) -> None:
     if empty:
         logger.warning("%d of %d topics have no hit", empty, len(topics))
     print(output)
-
-
-def _search_query(options: argparse.Namespace) -> None:
-    from spade_pyserini.search import ImpactSearcher, open_searcher
-    from spade_pyserini.search.batch import document_id, search_documents
-    from spade_pyserini.search.topic_checks import log_ignored_words
-
-    with open_searcher(options.index, options.tokenizer, options.k1, options.b) as searcher:
-        delimiter = options.max_passage_delimiter
-        if options.max_passage:
-            hits = search_documents(searcher, options.query, options.hits or 10, delimiter)
-        else:
-            hits = searcher.search(options.query, options.hits or 10)
-        titles = _titles(options, hits) if options.corpus else {}
-        if isinstance(searcher, ImpactSearcher):
-            print("query:", " ".join(searcher.wordpieces.query_terms(options.query)))
-            if options.verbose:
-                log_ignored_words([Topic("query", options.query)], searcher)
-        for rank, hit in enumerate(hits, start=1):
-            title = titles.get(hit.docid) or titles.get(document_id(hit.docid, delimiter), "")
-            print(f"{rank:4}  {hit.score:<10.6g} {hit.docid} {title}".rstrip())
-            if isinstance(searcher, ImpactSearcher):
-                matches = searcher.matched_terms(options.query, hit.docid)
-                print(" " * 17 + "  ".join(f"{term}:{impact}" for term, impact in matches.items()))
-        if not hits:
-            print("no document has any of these terms")
-
-
-def _titles(options: argparse.Namespace, hits: list[Hit]) -> dict[str, str]:
-    """Titles of the hits by docid, or the first words of their texts, from ``--corpus``."""
-    from spade_pyserini.search.batch import document_id
-
-    delimiter = options.max_passage_delimiter
-    docids = {hit.docid for hit in hits} | {document_id(hit.docid, delimiter) for hit in hits}
-    corpus = arguments.open_corpus(options)
-    return {
-        document.docid: document.title or shorten(document.text, 70, placeholder=" ...")
-        for document in corpus
-        if document.docid in docids
-    }

@@ -7,6 +7,7 @@ import json
 import logging
 
 from spade_pyserini.cli import arguments
+from spade_pyserini.errors import UsageError
 
 EXAMPLE = """spade stats index/pydoc.spade-mini
   spade stats index/pydoc.spade-mini --counts encode/pydoc.spade-mini.counts.json"""
@@ -19,7 +20,8 @@ def parser() -> argparse.ArgumentParser:
     description = "Print the size, terms and impacts of an impact index."
     parser = arguments.new_parser("stats", description, EXAMPLE)
     add = parser.add_argument
-    add("index", metavar="DIR", help="an impact index, built by spade or by another tool")
+    add("folder", nargs="?", metavar="DIR", help="an impact index, built by spade or another tool")
+    add("--index", metavar="DIR", help="the same, as other commands name it")
     add(
         "--frequent",
         type=arguments.integer(0, 10**6),
@@ -39,9 +41,12 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Print the statistics."""
+    if bool(options.folder) == bool(options.index):
+        raise UsageError("give one index: `spade stats DIR`, or --index DIR")
+
     from spade_pyserini.analysis.stats import index_stats, noise_remark, show
 
-    stats = index_stats(options.index, options.frequent, options.counts)
+    stats = index_stats(options.index or options.folder, options.frequent, options.counts)
     print(json.dumps(stats, ensure_ascii=False) if options.json else show(stats))
     remark = noise_remark(stats)
     if remark and stats["counts"]:

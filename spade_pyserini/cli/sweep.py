@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+from pathlib import Path
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
@@ -60,7 +61,12 @@ def parser() -> argparse.ArgumentParser:
         "the components were encoded)",
     )
     arguments.add_corpus(parser, summary="with --k: the corpus of the components")
-    add("--pool", nargs="+", metavar="RUN[:N]|QRELS", help="with --k: as for `spade encode`")
+    add(
+        "--pool",
+        nargs="+",
+        metavar="RUN[:N]|QRELS",
+        help="with --k: the --pool that the components were encoded with",
+    )
     add("--model", metavar="NAME|PATH", help="with --k: the model of the components")
     add("--output", required=True, metavar="DIR", help="folder for sweep.csv, figures and runs")
     add("--overwrite", action="store_true", help="discard the results of earlier calls")
@@ -76,19 +82,27 @@ def run(options: argparse.Namespace) -> None:
     if not options.verbose:  # the sweep itself logs a line for each setting
         logging.getLogger("spade_pyserini.index").setLevel(logging.ERROR)
 
-    from spade_pyserini.analysis.sweep import Origin, SweepOptions, sweep
-    from spade_pyserini.analysis.sweep.options import ALPHAS
     from spade_pyserini.corpora import apply_transforms
     from spade_pyserini.corpora.topics import read_topics
-    from spade_pyserini.evaluate import DEFAULT_MEASURES, parse_measures
-    from spade_pyserini.models import SpadeEncoder
+    from spade_pyserini.formats.vector_manifest import VectorManifest
+    from spade_pyserini.models.hub import check_model
 
+    # Mistakes in names are found before torch is loaded, which takes seconds.
     qrels, level = arguments.read_judgements(options)
-    origin = None
+    topics = read_topics(options.topics, data_dir=options.data_dir)
+    VectorManifest.load(Path(options.components))
+    corpus = None
     if options.corpus:
         corpus = arguments.open_corpus(options)
         corpus = apply_transforms(corpus, pool=options.pool, data_dir=options.data_dir)
-        origin = Origin(corpus, SpadeEncoder.from_pretrained(options.model))
+        check_model(options.model)
+
+    from spade_pyserini.analysis.sweep import Origin, SweepOptions, sweep
+    from spade_pyserini.analysis.sweep.options import ALPHAS
+    from spade_pyserini.evaluate import DEFAULT_MEASURES, parse_measures
+    from spade_pyserini.models import SpadeEncoder
+
+    origin = Origin(corpus, SpadeEncoder.from_pretrained(options.model)) if corpus else None
     settings = SweepOptions(
         alpha=options.alpha or ALPHAS,
         gamma=options.gamma,
@@ -98,7 +112,6 @@ def run(options: argparse.Namespace) -> None:
         level=level,
         overwrite=options.overwrite,
     )
-    topics = read_topics(options.topics, data_dir=options.data_dir)
     results = sweep(options.components, topics, qrels, options.output, settings, origin)
     print(results.table())
 

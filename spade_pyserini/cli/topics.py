@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError("give either --index DIR or --tokenizer PATH")
 
     from spade_pyserini.corpora.topics import read_topics
-    from spade_pyserini.index.tokenizer import index_tokenizer
+    from spade_pyserini.index.opening import index_tokenizer
     from spade_pyserini.models.wordpieces import WordPieces
     from spade_pyserini.search.wordpiece_topics import write_wordpiece_topics
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 import argparse
 
 from spade_pyserini.cli import arguments
+from spade_pyserini.train.recipe import RECIPES
 
 EXAMPLE = """spade train --recipe mini --set corpus=my-corpus/ \\
       --set queries=queries.tsv --set qrels=qrels.txt --output my-model"""
 # The last three are older names of masked-lm, term-vectors and templates.
-STAGES = ("mine", "masked-lm", "term-vectors", "train", "templates", "head", "queries", "requests")
+STAGES = (
+    *("mine", "teach", "masked-lm", "term-vectors", "train", "templates"),
+    *("head", "queries", "requests"),
+)
 
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade train``."""
     parser = arguments.new_parser("train", "Train the dual encoder with a recipe.", EXAMPLE)
     add = parser.add_argument
-    add("--recipe", required=True, metavar="NAME|FILE", help="paper, mini, smoke, or a .toml file")
+    names = ", ".join(sorted(path.stem for path in RECIPES.glob("*.toml")))
+    add("--recipe", required=True, metavar="NAME|FILE", help=f"{names}, or a .toml file")
     add(
         "--set",
         action="append",
@@ -32,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="STAGE",
         default="train",
         help="mine: write BM25 runs into DIR, for the settings `negatives` and `dev_pool`; "
+        "teach: write the scores of teachers into DIR, for the settings `teacher` and `negatives`; "
         "masked-lm: fit a masked-LM head on the corpus; "
         "term-vectors: initialize the expansion head from a dense bi-encoder; "
         "train: warm-up and fine-tuning; "
@@ -44,9 +50,14 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run a stage and print the paths that it wrote."""
-    from spade_pyserini.train import load_recipe, run_stage
+    from spade_pyserini.train.inputs import check_inputs
+    from spade_pyserini.train.recipe import load_recipe
 
     recipe = load_recipe(options.recipe).with_settings(options.set)
+    check_inputs(recipe, options.data_dir)
+
+    from spade_pyserini.train import run_stage
+
     paths = run_stage(
         options.stage, recipe, options.output, resume=options.resume, data_dir=options.data_dir
     )

@@ -1,4 +1,4 @@
-"""Corpora by name, or from files: tables, JSON, Parquet, texts, and the formats of collections.
+"""Corpora by name, or from files: tables, JSON, Parquet, plain text, BEIR and MS MARCO.
 
 ::
 

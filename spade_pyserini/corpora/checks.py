@@ -53,7 +53,7 @@ class LocatedDocument(NamedTuple):
 
 
 ReadDocuments = Callable[[OnError], Iterator[LocatedDocument]]
-"""Reads a corpus from its beginning and reports bad documents to the given function."""
+"""A function that reads a corpus from its beginning and reports bad documents to its argument."""
 
 
 def number_documents(documents: Iterable[Document], source: str) -> Iterator[LocatedDocument]:

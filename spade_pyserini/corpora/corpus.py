@@ -18,7 +18,7 @@ from spade_pyserini.corpora.checks import (
     raise_error,
 )
 from spade_pyserini.corpora.data_directory import collection_folder, local_collections
-from spade_pyserini.corpora.fields import FieldChoice
+from spade_pyserini.corpora.fields import NO_CHOICE, FieldChoice
 from spade_pyserini.corpora.files import open_files
 from spade_pyserini.corpora.layout import KINDS
 from spade_pyserini.errors import NotFoundError, UsageError
@@ -43,15 +43,19 @@ class Corpus:
     read: reads the documents, unchecked.
     count: returns the approximate number of documents, or None if it is unknown until they are
         read.
+    segment: ``WORDS:STRIDE`` if the documents are passages, see `spade_pyserini.corpora.segment`.
     fields: the columns of the documents, if the user chose others than those of the guess. An
         output that was made from other columns is not continued.
+    choice: the columns that the user named.
     """
 
     name: str
     source: str
     read: ReadDocuments
     count: Callable[[], int | None] = unknown_size
+    segment: str | None = None
     fields: str = ""
+    choice: FieldChoice = NO_CHOICE
 
     def __iter__(self) -> Iterator[Document]:
         return self.documents(raise_error)
@@ -72,12 +76,12 @@ def open_corpus(
 ) -> Corpus:
     """Open a corpus by its name, or by the path of a folder or file.
 
-    ``corpus`` is, in this order: ``hf:`` with a Hugging Face dataset, a name of the catalogue, a
-    folder's name in the data directory, a path or fsspec address, or ir_datasets' id. With ``path``
-    the documents are read from there and ``corpus`` is only the name. ``data_dir`` defaults to the
-    environment variable ``SPADE_DATA_DIR``.
+    ``corpus`` is looked up in this order: ``hf:`` with the name of a Hugging Face dataset, a name
+    in the catalogue, a folder in the data directory, a path or fsspec URL, an id of ir_datasets.
+    With ``path``, the documents are read from there, and ``corpus`` is only the name of the corpus.
+    ``data_dir`` defaults to the environment variable ``SPADE_DATA_DIR``.
 
-    A file is CSV or TSV with a header, JSON lines, a JSON array or Parquet, plain or packed. A
+    A file is CSV or TSV with a header, JSON lines, a JSON array or Parquet, plain or compressed. A
     folder has such files, a saved Hugging Face dataset, or ``.txt`` and ``.md`` files, each a
     document. BEIR's, MS MARCO's and Pyserini's formats are recognized. ::
 
@@ -91,6 +95,13 @@ def open_corpus(
     if isinstance(text_fields, str):
         text_fields = (text_fields,)
     choice = FieldChoice(id_field, title_field, tuple(text_fields))
+    opened = _open(corpus, path, data_dir, choice)
+    return replace(opened, choice=choice) if choice.given else opened
+
+
+def _open(
+    corpus: str, path: str | Path | None, data_dir: str | Path | None, choice: FieldChoice
+) -> Corpus:
     if path is not None:
         return _from_files(corpus, location(path), choice)
     if corpus.startswith(huggingface.PREFIX) and "://" not in corpus:
@@ -140,7 +151,7 @@ def _from_catalogue(
 
 def _from_files(name: str, path: Path, choice: FieldChoice) -> Corpus:
     files = open_files(path, choice)
-    return Corpus(safe_file_name(name), str(path), files.read, files.count, files.fields)
+    return Corpus(safe_file_name(name), str(path), files.read, files.count, fields=files.fields)
 
 
 def _from_ir_datasets(name: str, dataset: str) -> Corpus:

@@ -1,8 +1,8 @@
 """The data directory: local copies of collections, one folder each.
 
 It is the ``data_dir`` that a function is given, or else the environment variable
-``SPADE_DATA_DIR``. A folder directly below it that holds a corpus is known by the folder's name.
-In BEIR format it has splits as well::
+``SPADE_DATA_DIR``. A corpus in a folder directly below it has the name of the folder. If the
+files have BEIR's format, the splits have names as well::
 
     DATA_DIR/insuranceqa/corpus.jsonl.gz       open_corpus("insuranceqa")
     DATA_DIR/insuranceqa/queries.jsonl.gz

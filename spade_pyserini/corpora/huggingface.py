@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from spade_pyserini.corpora.checks import LocatedDocument, OnError, ReadDocuments
@@ -58,6 +59,9 @@ def _rows(name: str) -> Iterator[dict[str, Any]]:
 
     source, _, rest = name.removeprefix(PREFIX).partition(":")
     config, _, split = rest.partition(":")
+    if ".." in Path(source).parts:
+        message = f"the dataset {source!r} cannot be loaded: '..' is in the name"
+        raise NotFoundError(f"{message}; give OWNER/DATASET, or the path of a folder without it")
     try:
         splits = datasets.load_dataset(source, config or None, streaming=True)
     except Exception as error:  # the hub's own errors, offline, no such dataset, a bad name

@@ -30,7 +30,7 @@ KINDS = {
 FIRST = ("json", "tsv")  # these formats hide the others: README.md is often next to them
 EXPECTED = (
     "corpus.jsonl (BEIR), collection.tsv (MS MARCO), .jsonl, .json, .tsv, .csv, .parquet, "
-    f"or .txt and .md files, plain or packed ({', '.join(PACKED)})"
+    f"or .txt and .md files, plain or compressed ({', '.join(PACKED)})"
 )
 logger = logging.getLogger(__name__)
 
@@ -73,7 +73,9 @@ def _kind_of_file(path: Path) -> str:
     if kind is None:
         endings = ".jsonl, .json, .tsv, .csv or .parquet"
         packed = ", ".join(PACKED)
-        message = f"unknown format: the file name must end in {endings}, plain or packed ({packed})"
+        message = (
+            f"unknown format: the file name must end in {endings}, plain or compressed ({packed})"
+        )
         raise InputError(message, path)
     if kind == TEXT:
         message = "a text file is a single document; give the folder that contains the text files"

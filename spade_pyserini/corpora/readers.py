@@ -1,4 +1,4 @@
-"""Files in the three usual formats, plain or packed, read line by line.
+"""Files in the three usual formats, plain or compressed, read line by line.
 
 =========  ==================================  =============================================
 BEIR       ``corpus.jsonl``                    ``{"_id": ..., "title": ..., "text": ...}``

@@ -39,7 +39,8 @@ class Segmentation:
 def segmented(corpus: Corpus, segmentation: Segmentation) -> Corpus:
     """Return the documents split into passages; each passage has the title of its document."""
     read = partial(_read_passages, corpus.read, segmentation)
-    return replace(corpus, read=read, count=unknown_size)
+    segment = f"{segmentation.words}:{segmentation.stride}"
+    return replace(corpus, read=read, count=unknown_size, segment=segment)
 
 
 def _read_passages(

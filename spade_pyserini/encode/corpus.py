@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import ErrorLimit, OnError
+from spade_pyserini.corpora.recorded import record_source
 from spade_pyserini.encode.calibration import calibrated_scale
 from spade_pyserini.encode.corpus_pruning import describe_removed
 from spade_pyserini.encode.counts_file import (
@@ -84,7 +85,10 @@ def encode_corpus(
 
 
 def _runner(encoder: SpadeEncoder, options: EncodeOptions) -> Runner:
-    """Return the runner of the workers. Raises `UsageError` if options contradict each other."""
+    """Choose where the workers run: in this process, in several processes or on a Ray cluster.
+
+    Raises `UsageError` if options contradict each other.
+    """
     if options.part != ALL_SHARDS and options.components:
         raise UsageError("components=True needs a run without parts; leave out shard_id")
     if options.ray is not None:
@@ -125,7 +129,10 @@ class _Setup:
         self.target.refuse_changed_settings(earlier, settings, undecided)
         fitted, settings = self._fit(settings, _comparable(earlier, settings))
         manifest = self.target.start(settings, earlier)
-        return fitted, replace(manifest, removed_expansions=list(fitted.removed))
+        # A complete manifest keeps its bytes: its digest is in the manifests of indexes.
+        source = manifest.source if manifest.complete else record_source(self.corpus)
+        removed = list(fitted.removed)
+        return fitted, replace(manifest, removed_expansions=removed, source=source)
 
     def _settings(self) -> VectorSettings:
         """The settings as far as they are known before the corpus is read."""

@@ -1,10 +1,10 @@
 """Corpus-level pruning for the corpus that is encoded.
 
 Training removes the terms that are in too many of the *training* documents (the paper's gamma). In
-another corpus, the expansion encoder may still add some term to most documents, where it says
-nothing. With ``corpus_gamma``, such terms are found before encoding, on a sample of the corpus, and
-removed from the expansion vectors. A document that contains the term keeps the weight that the
-weighting encoder gives to it.
+another corpus, the expansion encoder may still add a meaningless term to most documents.
+With ``corpus_gamma``, such terms are determined before encoding, on a sample of the corpus, and
+removed from the expansion vectors. A document that contains the term
+keeps the weight that the weighting encoder gives to it.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from spade_pyserini.progress import Progress
 from spade_pyserini.records import RemovedTerm
 
 SAMPLE = 1000  # largest number of documents in a sample
-LEAST = 100  # smaller corpora are not pruned: in few documents, any share may be chance
-DIGITS = 4  # of the shares of documents
+LEAST = 100  # smaller corpora are not pruned: shares of so few documents are unreliable
+DIGITS = 4  # decimals of the stored shares of documents
 
 
 class EvenSample:
     """Texts spread evenly over a stream of unknown length: every n-th text, from the first.
 
     All texts up to ``size``; of a longer stream between ``size / 2`` and ``size`` texts. The sample
-    depends on nothing but the stream.
+    is not random: the same stream always gives the same texts.
     """
 
     def __init__(self, size: int = SAMPLE) -> None:
@@ -52,7 +52,7 @@ def expansion_only(encoder: SpadeEncoder) -> SpadeEncoder:
     """Return an encoder that computes only expansion vectors, without pruning.
 
     Its fingerprint depends on everything that the removed terms depend on besides the corpus, but
-    not on settings such as ``alpha``, which change nothing about them.
+    not on settings such as ``alpha``, which do not affect them.
     """
     plain = encoder.with_settings(
         alpha=1.0, prune_ratio=0.0, saturate=False, scale=None, bits=8, trained=True

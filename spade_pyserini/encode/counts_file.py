@@ -88,8 +88,8 @@ def counts_of_other_part(
 ) -> str | None:
     """The digest of the counts that another part uses for the same corpus, None if there are none.
 
-    With ``overwrite``, only the counts of an unfinished part: since a part was finished, the corpus
-    may have changed.
+    With ``overwrite``, finished parts are ignored, because the corpus may have changed since they
+    were encoded.
     """
     path = counts_path(folder)
     try:
@@ -210,14 +210,16 @@ def load_removed(path: Path, encoder: SpadeEncoder) -> tuple[RemovedTerm, ...]:
         return ()
     values = read_sealed(path, FORMAT)
     if not _has_pruning_of(values, encoder):
-        message = f"{path} does not have the corpus-level pruning of this model and its settings"
-        cure = "encode as for that file, or without corpus-level pruning, corpus_gamma=0"
+        message = (
+            f"{path}: corpus-level pruning was not computed with this model and these settings"
+        )
+        cure = "use the model and settings of that file, or turn pruning off with corpus_gamma=0"
         raise ArtifactError(f"{message}; {cure}")
     return tuple(RemovedTerm(**term) for term in values[PRUNING]["removed"])
 
 
 def _has_pruning_of(values: dict[str, Any], encoder: SpadeEncoder) -> bool:
-    """Whether counts have the removed terms of this encoder, or it needs none."""
+    """Whether a counts file has the removed terms that this encoder needs, if it needs any."""
     if not encoder.config.corpus_gamma:
         return True
     stored = values.get(PRUNING, {})

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from spade_pyserini.evaluate.significance import LEVEL, MARK
 from spade_pyserini.formats.qrels import Qrels
 from spade_pyserini.records import Ranking
 
 
 def conventions(
-    qrels: Qrels, runs: dict[str, list[Ranking]], *, level: int, baseline: str | None = None
+    qrels: Qrels,
+    runs: dict[str, list[Ranking]],
+    *,
+    level: int,
+    baseline: str | None = None,
+    own: Collection[str] = (),
 ) -> str:
-    """Return a line for each convention that affects these runs."""
+    """Return a line for each convention that affects these runs.
+
+    ``own`` has the topics that are documents, see `spade_pyserini.evaluate.own_documents`.
+    """
     lines = [
         f"{len(qrels)} judged topics; topics without hits count as 0 (trec_eval -c); "
         "ties are ordered by docid, as trec_eval does"
@@ -29,10 +39,10 @@ def conventions(
             lines.append(f"{name}: {without} topics without hits")
         if unjudged := len(qids - qrels.keys()):
             lines.append(f"{name}: {unjudged} topics without judgements are ignored")
-        if selves := sum(map(_retrieves_itself, run)):
+        if selves := sum(ranking.qid in own and _retrieves_itself(ranking) for ranking in run):
             lines.append(
-                f"{name}: {selves} topics retrieve the document with their own id (as in ArguAna); "
-                "`spade search --remove-query` leaves it out"
+                f"{name}: {selves} topics retrieve their own text, which is in the corpus (as in "
+                "ArguAna); `spade search --remove-query` leaves it out"
             )
     return "\n".join(lines)
 

@@ -17,7 +17,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, pr
 from spade_pyserini.errors import InputError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.outputs import refuse_existing
-from spade_pyserini.index.describe import describe_impact_index
+from spade_pyserini.index.opening import open_postings
 from spade_pyserini.index.postings import IndexStatistics, Postings
 
 PACKAGE = "io.osirrc.ciff"
@@ -49,8 +49,7 @@ def write_ciff(
     """Write the impact index ``index`` to ``path``, atomically; return the number of terms."""
     path = Path(path)
     refuse_existing(path, overwrite)
-    describe_impact_index(Path(index))
-    with Postings(index) as postings, atomic_write(path) as stream:
+    with open_postings(index) as postings, atomic_write(path) as stream:
         statistics, docids = postings.statistics(0), postings.documents()
         header = _header(statistics, len(docids), description)
         proto.serialize_length_prefixed(header, stream)

@@ -21,9 +21,7 @@ from spade_pyserini.errors import (
     UsageError,
 )
 from spade_pyserini.export.vocabulary import vectors_in_vocabulary
-from spade_pyserini.index.describe import describe_impact_index
-from spade_pyserini.index.postings import Postings
-from spade_pyserini.index.tokenizer import index_tokenizer
+from spade_pyserini.index.opening import index_tokenizer, open_postings
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, ImpactVector
 
@@ -52,9 +50,8 @@ def write_milvus(
         message = f"{collection!r} is not a valid name of a Milvus collection"
         rule = "use letters, digits and _, and no digit first"
         raise UsageError(f"{message}; choose another collection: {rule}")
-    describe_impact_index(Path(index))
     wordpieces = index_tokenizer(Path(index), tokenizer)
-    with Postings(index) as postings:
+    with open_postings(index) as postings:
         docids = postings.documents()
         if long := [docid for docid in docids if len(docid.encode()) > LONGEST_ID]:
             message = f"{index}: the id {long[0][:40]!r}... is longer than {LONGEST_ID} bytes"

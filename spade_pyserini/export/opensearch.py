@@ -23,9 +23,9 @@ from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.json_files import write_json
 from spade_pyserini.formats.outputs import refuse_existing
 from spade_pyserini.formats.paths import remove, sibling
-from spade_pyserini.index.describe import describe_impact_index
+from spade_pyserini.formats.temporary import temporary_folder
+from spade_pyserini.index.opening import open_postings
 from spade_pyserini.index.postings import Postings
-from spade_pyserini.index.staging import temporary_folder
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import ImpactVector
 
@@ -48,15 +48,13 @@ def write_bulk(
     """
     if field not in FIELD_TYPES:
         raise UsageError(f"field must be {' or '.join(FIELD_TYPES)}, not {field}")
-    describe_impact_index(Path(index))
     base = Path(output)
     old = [sibling(base, name) for name in (MAPPING, QUERY)]
     old += sorted(base.parent.glob(f"{glob.escape(base.name)}.bulk-*.ndjson"))
     for path in old:
         refuse_existing(path, overwrite)
-    with temporary_folder(sibling(base, "building")) as staging:
-        with Postings(index) as postings:
-            written = _write(postings, staging, field)
+    with open_postings(index) as postings, temporary_folder(base) as staging:
+        written = _write(postings, staging, field)
         for path in old:  # there may be more old bulk files than new ones
             remove(path)
         for path in reversed(written):

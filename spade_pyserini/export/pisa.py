@@ -15,13 +15,12 @@ from typing import Any
 
 from spade_pyserini.errors import NotFoundError, UsageError
 from spade_pyserini.export.vocabulary import vectors_in_vocabulary
+from spade_pyserini.formats.exchange import exchange
 from spade_pyserini.formats.index_manifest import tokenizer_path
 from spade_pyserini.formats.locks import lock
-from spade_pyserini.formats.paths import remove, sibling
-from spade_pyserini.index.describe import describe_impact_index
-from spade_pyserini.index.postings import Postings
-from spade_pyserini.index.staging import check_replaceable, temporary_folder
-from spade_pyserini.index.tokenizer import index_tokenizer
+from spade_pyserini.formats.temporary import temporary_folder
+from spade_pyserini.index.opening import index_tokenizer, open_postings
+from spade_pyserini.index.staging import check_replaceable
 from spade_pyserini.lucene import jvm
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, Ranking, Topic
@@ -46,24 +45,22 @@ def write_pisa(
         raise UsageError(f"{folder} is the Lucene index itself; choose another output")
     if folder.exists():
         check_replaceable(folder, PISA_FILE, overwrite)
-    describe_impact_index(source)
-    pisa, wordpieces = pyterrier_pisa(), index_tokenizer(source, tokenizer)
-    with lock(folder), temporary_folder(sibling(folder, "building")) as staging:
-        try:
-            with Postings(source) as postings, silence():
-                indexer = pisa.PisaIndex(str(staging), stemmer="none").toks_indexer(scale=1.0)
-                vectors = vectors_in_vocabulary(postings, wordpieces)
-                indexer.index({"docno": docid, "toks": impacts} for docid, impacts in vectors)
-                documents = len(postings.documents())
+    wordpieces = index_tokenizer(source, tokenizer)
+    with lock(folder), temporary_folder(folder) as temporary, open_postings(source) as postings:
+        pisa, staging = pyterrier_pisa(), temporary / "index"
+        with silence():
+            indexer = pisa.PisaIndex(str(staging), stemmer="none").toks_indexer(scale=1.0)
+            vectors = vectors_in_vocabulary(postings, wordpieces)
+            indexer.index({"docno": docid, "toks": impacts} for docid, impacts in vectors)
             wordpieces.save(tokenizer_path(staging))
-            with silence():  # the first search compresses the postings and computes their bounds
-                PisaSearcher(staging).search(" ".join(wordpieces.terms[-1:]))
-            remove(folder)
-            wordpieces.save(tokenizer_path(folder))
+            # The first search compresses the postings and computes their bounds.
+            PisaSearcher(staging).search(" ".join(wordpieces.terms[-1:]))
+        wordpieces.save(tokenizer_path(folder))
+        if folder.exists():  # the old index stays until the new one has its name
+            exchange(staging, folder)
+        else:
             staging.replace(folder)
-        finally:
-            remove(tokenizer_path(staging))
-    return documents
+        return len(postings.documents())
 
 
 class PisaSearcher:

@@ -6,21 +6,26 @@ import errno
 import io
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from spade_pyserini.errors import SpadeError
+from spade_pyserini.formats.outputs import refuse_special
 from spade_pyserini.formats.paths import is_local
+from spade_pyserini.formats.temporary import temporary_file, temporary_folder
+
+FULL = "the disk is full; free some space and run the same command again"
 
 
 @contextmanager
-def atomic_write(path: Path, temporary: Path | None = None) -> Iterator[IO[bytes]]:
+def atomic_write(path: Path, near: Path | None = None) -> Iterator[IO[bytes]]:
     """Write to a temporary file; flush it and rename it to ``path`` only if no error occurred.
 
-    ``temporary`` is the path of the temporary file, on the same file system. Set it if another
-    program reads every file in the folder of ``path``. In an object store, the collected bytes are
-    uploaded in one request at the end, which is atomic.
+    The temporary file is next to ``path``, or next to ``near``, which must be on the same file
+    system. Set ``near`` if another program reads every file in the folder of ``path``. Only regular
+    files are replaced. In an object store, the collected bytes are uploaded in one request at the
+    end, which is atomic.
     """
     if not is_local(path):
         buffer = io.BytesIO()
@@ -29,21 +34,46 @@ def atomic_write(path: Path, temporary: Path | None = None) -> Iterator[IO[bytes
         store.parent.mkdir(parents=True, exist_ok=True)
         store.fs.pipe_file(store.path, buffer.getvalue())
         return
-    unfinished = temporary or path.with_name(f".{path.name}.tmp")
-    try:
+    refuse_special(path)
+    with report_full_disk(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.parent.mkdir(parents=True, exist_ok=True)
-        with unfinished.open("wb") as stream:
+        with temporary_file(near or path) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
+            Path(stream.name).replace(path)
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Do the same as `atomic_write` for a library that opens the file itself: yield a path.
+
+    The file gets the permissions of a new file: some libraries create files that only their owner
+    can read.
+    """
+    refuse_special(path)
+    with report_full_disk(path), temporary_folder(path) as folder:
+        unfinished = folder / path.name
+        yield unfinished
+        unfinished.chmod(0o666 & ~_umask())
+        with unfinished.open("rb") as stream:
+            os.fsync(stream.fileno())
         unfinished.replace(path)
-    except BaseException as error:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise SpadeError(
-                f"{path}: the disk is full; free some space and run the same command again, "
-                "finished files are not lost"
-            ) from None
-        raise
+
+
+@contextmanager
+def report_full_disk(path: Path) -> Iterator[None]:
+    """Raise an error that names ``path`` and the cure if the disk or the quota is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise SpadeError(f"{path}: {FULL}, finished files are not lost") from None
+
+
+def _umask() -> int:
+    """Return the process's umask; the only portable way is to set it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

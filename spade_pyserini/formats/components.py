@@ -25,6 +25,7 @@ from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.json_files import read_json_object
 from spade_pyserini.formats.lines import read_lines
 from spade_pyserini.formats.paths import remove, sibling
+from spade_pyserini.formats.private_names import temporary_of
 from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 from spade_pyserini.formats.vector_manifest import Shard, VectorManifest, is_shard_name, shard_name
 
@@ -101,7 +102,11 @@ def remove_components(folder: Path, files: Iterable[str] | None = None) -> None:
     """Remove the components of the shards ``files``, or of all shards; leave other files alone."""
     path = components_path(folder)
     present = [file.name for file in path.iterdir()] if path.is_dir() else []
-    removed = {name for name in (present if files is None else files) if is_shard_name(name)}
+    removed = {
+        name
+        for name in (present if files is None else files)
+        if is_shard_name(temporary_of(name) or name)
+    }
     entries = {} if files is None else _entries(folder)
     if remaining := {file: entry for file, entry in entries.items() if file not in removed}:
         _save(folder, remaining)

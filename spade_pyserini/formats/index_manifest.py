@@ -5,7 +5,7 @@
     index/pydoc.spade/                      the Lucene index
     index/pydoc.spade.manifest.json         what it was built from, counts
     index/pydoc.spade.tokenizer.json        the WordPieces of its terms, for encoding queries
-    index/pydoc.spade.before-the-change/    the previous index, only while it is being replaced
+    index/.pydoc.spade.HEX.previous/        the previous index, only while it is being replaced
 
 A BM25 index has no tokenizer file.
 """
@@ -17,10 +17,11 @@ from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.private_names import private_siblings
 from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 
 FORMAT = "spade_pyserini.index/2"
-PREVIOUS = "before-the-change"  # "before" alone is a likely name for a user's own backup
+PREVIOUS = "previous"
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,10 @@ class IndexManifest:
     - ``reordered``: similar documents are next to each other, see `spade_pyserini.index.reorder`.
     - ``updates``: additions and deletions since the index was built, oldest first.
     - ``empty``: the ids of the empty documents, if they are known.
+    - ``sources``: how to open the corpora of the documents again, to show their texts; see
+      `spade_pyserini.corpora.recorded`. Empty if it is not known.
+    - ``commit``: digest of the file in which Lucene lists the segments of the index. It says which
+      of two folders the manifest belongs to while an index is replaced. None in earlier versions.
     """
 
     kind: str
@@ -59,6 +64,8 @@ class IndexManifest:
     reordered: bool = False
     updates: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
+    sources: list[dict[str, str]] = field(default_factory=list)
+    commit: str | None = None
 
     def save(self, folder: Path) -> None:
         """Write the manifest of the index in ``folder``."""
@@ -68,10 +75,7 @@ class IndexManifest:
     def load(cls, folder: Path) -> IndexManifest:
         """Read the manifest of the index in ``folder``; raise `ArtifactError` if there is none."""
         path = manifest_path(folder)
-        if not folder.is_dir():
-            if was_interrupted(folder):
-                message = f"{folder}: a change of this index was interrupted"
-                raise ArtifactError(f"{message}; run the same `spade index` command again")
+        if not folder.is_dir() and not previous_paths(folder):
             raise ArtifactError(f"{folder}: no such index; build it with `spade index`")
         if not path.is_file():
             raise ArtifactError(
@@ -92,11 +96,9 @@ def tokenizer_path(folder: Path) -> Path:
     return sibling(folder, "tokenizer.json")
 
 
-def previous_path(folder: Path) -> Path:
-    """Return the path of the previous index while the one in ``folder`` is being replaced."""
-    return sibling(folder, PREVIOUS)
+def previous_paths(folder: Path) -> list[Path]:
+    """Return the folders of previous indexes while the one in ``folder`` is being replaced.
 
-
-def was_interrupted(folder: Path) -> bool:
-    """Return whether a process was killed after it moved the old index away from ``folder``."""
-    return previous_path(folder).is_dir() and not folder.exists()
+    There is at most one, unless a process was killed.
+    """
+    return private_siblings(folder, PREVIOUS)

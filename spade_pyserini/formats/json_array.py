@@ -18,7 +18,7 @@ BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 def read_json_array(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield (line, element) of an array, plain or packed. Invalid JSON raises `InputError`."""
+    """Yield (line, element) of an array, plain or compressed. Invalid JSON raises `InputError`."""
     try:
         with input_errors(path), open_binary(path) as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="\n")

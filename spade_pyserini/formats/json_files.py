@@ -16,8 +16,11 @@ def read_json_object(text: str, path: Path, line: int | None = None) -> dict[str
     try:
         value = json.loads(text, object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
-        message = f"not valid JSON ({error.msg} at column {error.colno}); repair or remove the line"
-        raise InputError(message, path, line) from None
+        reason = f"not valid JSON ({error.msg} at column {error.colno})"
+        if line is None:  # the object is the complete file
+            reason = f"not valid JSON ({error.msg} in line {error.lineno}, column {error.colno})"
+        cure = "the file is damaged or cut off" if line is None else "repair or remove the line"
+        raise InputError(f"{reason}; {cure}", path, line) from None
     except ValueError as error:  # a repeated key, or a number with too many digits
         raise InputError(f"invalid JSON ({error})", path, line) from None
     except RecursionError:
@@ -38,8 +41,10 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def read_json_file(path: Path) -> dict[str, Any]:
-    """Read a file that is a single JSON object."""
+def read_json_file(path: Path, most: int | None = None) -> dict[str, Any]:
+    """Read a file that is a single JSON object, of at most ``most`` bytes."""
+    if most is not None and path.is_file() and path.stat().st_size > most:
+        raise InputError(f"larger than {most:,} bytes, more than such a file needs", path)
     return read_json_object("\n".join(line for _, line in read_lines(path)), path)
 
 

@@ -1,4 +1,4 @@
-"""Text files by lines, in UTF-8, plain or packed (``.gz``, ``.bz2``, ``.xz``, ``.zst``)."""
+"""Text files by lines, in UTF-8, plain or compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -18,16 +19,17 @@ from spade_pyserini.formats.paths import is_local
 
 PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
+LONGEST_LINE = 1 << 28  # bytes; a compressed file of a few megabytes can hold a line of gigabytes
 
 
 def read_lines(
     path: Path, on_error: Callable[[InputError], None] | None = None
 ) -> Iterator[tuple[int, str]]:
-    """Yield (line number, line without its end) of a UTF-8 file, plain or packed.
+    """Yield (line number, line without its end) of a UTF-8 file, plain or compressed.
 
-    Bytes that are not UTF-8 and damaged or truncated packed data raise `InputError`. If
+    Bytes that are not UTF-8 and damaged or truncated compressed data raise `InputError`. If
     ``on_error`` is given, it is called with the error of a line that is not UTF-8; unless it
-    raises, the line is skipped.
+    raises, the line is skipped. A line longer than `LONGEST_LINE` is an error.
     """
     offset = 0
     for number, raw in read_raw_lines(path):
@@ -46,16 +48,19 @@ def read_lines(
 
 
 def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (line number, bytes of the line with its end) of a file, plain or packed."""
+    """Yield (line number, bytes of the line with its end) of a file, plain or compressed."""
     number = 0
     with input_errors(path, lambda: number + 1), open_binary(path) as stream:
-        for number, raw in enumerate(stream, start=1):
+        for number, raw in enumerate(_raw_lines(stream), start=1):
+            if len(raw) > LONGEST_LINE:
+                message = f"the line is longer than {LONGEST_LINE:,} bytes; split the document"
+                raise InputError(message, path, number)
             yield number, raw
 
 
 @contextmanager
 def input_errors(path: Path, line: Callable[[], int | None] = lambda: None) -> Iterator[None]:
-    """Translate the errors of opening and unpacking a file; ``line`` returns the current line."""
+    """Translate errors of opening and decompressing a file; ``line`` returns the current line."""
     try:
         yield
     except FileNotFoundError:
@@ -63,15 +68,21 @@ def input_errors(path: Path, line: Callable[[], int | None] = lambda: None) -> I
     except IsADirectoryError:
         raise InputError("is a folder, a file was expected", path) from None
     except (*DAMAGED, OSError) as error:
-        # bz2 and zstd raise an OSError without a number for data that they cannot unpack.
+        # bz2 and zstd raise an OSError without a number for data that they cannot decompress.
         if isinstance(error, OSError) and (error.errno is not None or path.suffix not in PACKED):
             raise
-        message = f"the {PACKED.get(path.suffix, 'packed')} data is damaged or cut off ({error})"
+        method = PACKED.get(path.suffix, "compressed")
+        message = f"the {method} data is damaged or cut off ({error})"
         raise InputError(f"{message}; fetch or write the file again", path, line()) from None
 
 
+def _raw_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a stream; of a line that is too long, only the first part."""
+    return iter(partial(stream.readline, LONGEST_LINE + 1), b"")
+
+
 def open_binary(path: Path) -> IO[bytes]:
-    """Open a file for reading bytes, decompressed if it is packed."""
+    """Open a file for reading bytes, decompressed if needed."""
     if path.suffix not in PACKED:
         return path.open("rb")
     packed: Any = path if is_local(path) else path.open("rb")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from spade_pyserini.errors import OutputExistsError
@@ -12,10 +13,31 @@ from spade_pyserini.formats.paths import is_local
 def refuse_existing(path: Path, overwrite: bool) -> None:
     """Raise `OutputExistsError` unless ``path`` is free, or a file that may be replaced."""
     check_writable(path)
-    if path.is_dir():
-        raise OutputExistsError(f"{path} is a folder, a file was expected; choose another output")
+    refuse_special(path)
     if path.exists() and not overwrite:
         raise OutputExistsError(f"{path} exists already; pass overwrite=True to replace it")
+
+
+def refuse_special(path: Path) -> None:
+    """Raise `OutputExistsError` if ``path`` is anything but a regular file.
+
+    Renaming a file to the name of a device, a FIFO or a symbolic link would remove them.
+    """
+    if not is_local(path):
+        return
+    try:
+        mode = path.lstat().st_mode
+    except OSError:  # there is nothing, or the parent is no folder, which writing will report
+        return
+    if stat.S_ISLNK(mode):
+        target = path.readlink()
+        message = f"{path} is a symbolic link to {target}, and links are not replaced"
+        raise OutputExistsError(f"{message}; name the file itself, or choose another output")
+    if stat.S_ISDIR(mode):
+        raise OutputExistsError(f"{path} is a folder, a file was expected; choose another output")
+    if not stat.S_ISREG(mode):
+        message = f"{path} is not a regular file but a device, a FIFO or a socket"
+        raise OutputExistsError(f"{message}; choose another output")
 
 
 def check_writable(path: Path) -> None:
@@ -24,3 +46,10 @@ def check_writable(path: Path) -> None:
         existing = next(folder for folder in path.absolute().parents if folder.exists())
         if not existing.is_dir() or not os.access(existing, os.W_OK):
             raise OutputExistsError(f"{path}: {existing} is not a folder that can be written to")
+
+
+def refuse_file(folder: Path, parameter: str = "output") -> None:
+    """Raise `OutputExistsError` if ``folder``, an output folder, is a file."""
+    if is_local(folder) and folder.exists() and not folder.is_dir():
+        message = f"{folder} is a file, a folder was expected"
+        raise OutputExistsError(f"{message}; choose another {parameter}")

@@ -1,4 +1,4 @@
-"""Local paths and addresses in object stores, used alike.
+"""One interface for local paths and for addresses in object stores.
 
 An address is what fsspec accepts: ``s3://``, ``gs://``, ``hf://``, ``memory://``.
 """

@@ -66,6 +66,14 @@ def _compressed(stream: IO[bytes], path: Path) -> AbstractContextManager[IO[byte
     return cast("AbstractContextManager[IO[bytes]]", compressed)
 
 
+def run_tag(path: str | Path) -> str:
+    """Return the tag of a run, the last column of its first line: usually the model."""
+    for _, line in read_lines(Path(path)):
+        if columns := line.split():
+            return columns[-1]
+    raise InputError("the run is empty", path)
+
+
 def read_run(path: str | Path) -> list[Ranking]:
     """Read a TREC run in trec_eval's order: by descending score, ties by descending docid.
 

@@ -18,7 +18,11 @@ def write_sealed(path: Path, values: dict[str, Any]) -> None:
 
 def read_sealed(path: Path, form: str) -> dict[str, Any]:
     """Read what `write_sealed` wrote and check the digest; ``form`` is the expected ``format``."""
-    values = read_json_file(path)
+    try:
+        values = read_json_file(path)
+    except InputError:
+        message = "edited, damaged or cut off; create it again with overwrite=True"
+        raise ArtifactError(f"{path}: {message}") from None
     if values.get("format") != form:
         message = f"the format is {values.get('format')!r}, expected {form!r}"
         cure = "another version wrote it; create it again with overwrite=True"

@@ -1,7 +1,11 @@
-"""Text that can be written as UTF-8."""
+"""Text that can be written as UTF-8, and text that can be printed on a terminal."""
 
 from __future__ import annotations
 
+import re
+
+# C0 and C1 control characters, and those that change the direction of text.
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 SURROGATE = "half of a surrogate pair (\\ud800 to \\udfff); repair it"
 
 
@@ -12,3 +16,12 @@ def is_valid_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def printable(text: str) -> str:
+    """Return ``text`` on one line, without characters that could change a terminal's state.
+
+    Control characters, escape sequences' first characters and invisible marks of direction become
+    spaces; several spaces become one.
+    """
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())

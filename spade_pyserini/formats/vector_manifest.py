@@ -25,7 +25,8 @@ SUMMARY = (
 )
 
 
-# Settings of later versions. Manifests without them keep their bytes, and so the digests of them.
+# Settings that older versions did not have. They are written only if they differ from their
+# defaults, so that the manifests of older versions, and the digests of these, stay the same.
 LATER = ("prune_ratio", "corpus_gamma", "fields")
 LENGTHS = ("wordpieces", "longer", "left_out")  # of shards; those of early versions have none
 
@@ -124,6 +125,8 @@ class VectorManifest:
     shards: in the order of their numbers; some may be missing until ``complete``.
     corpus_documents: in the manifest of a part, the number of documents in the entire corpus.
     removed_expansions: the terms that corpus-level pruning removed from the expansion vectors.
+    source: how to open the corpus again, see `spade_pyserini.corpora.recorded`; empty in manifests
+        of earlier versions.
     """
 
     settings: VectorSettings
@@ -132,6 +135,7 @@ class VectorManifest:
     shards: list[Shard] = field(default_factory=list)
     corpus_documents: int | None = None
     removed_expansions: list[RemovedTerm] = field(default_factory=list)
+    source: dict[str, str] = field(default_factory=dict)
 
     @property
     def documents(self) -> int:
@@ -178,6 +182,8 @@ class VectorManifest:
         removed = [term._asdict() for term in values.pop("removed_expansions")]
         if removed:
             values["removed_expansions"] = removed
+        if not self.source:  # an earlier version wrote the manifest: its bytes stay
+            del values["source"]
         write_sealed(sibling(folder, name), values)
 
     @classmethod
@@ -201,6 +207,7 @@ class VectorManifest:
             removed_expansions=[
                 RemovedTerm(**term) for term in values.get("removed_expansions", [])
             ],
+            source=values.get("source", {}),
         )
         for shard in manifest.shards:
             if not is_shard_name(shard.file):  # for example ../name, outside the folder

@@ -19,7 +19,6 @@ import io
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from secrets import token_hex
 from typing import IO, Any
 
 from spade_pyserini.errors import ArtifactError, InputError
@@ -42,10 +41,7 @@ def write_shard(folder: Path, number: int, vectors: Iterable[ImpactVector]) -> s
     header has neither time nor file name.
     """
     path = folder / shard_name(number)
-    temporary = sibling(
-        folder, f"{path.name}.{token_hex(4)}.tmp"
-    )  # two workers may write the same shard
-    with atomic_write(path, temporary) as stream:
+    with atomic_write(path, near=sibling(folder, path.name)) as stream:
         hashed = _HashingStream(stream)
         with gzip.GzipFile("", "wb", fileobj=hashed, mtime=0, compresslevel=6) as compressed:
             for docid, impacts in vectors:

@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from tqdm import tqdm
-
 from spade_pyserini.errors import JavaError
+from spade_pyserini.lucene.errors import report_java_disk_error
 from spade_pyserini.lucene.pyserini_module import DIE_WITH_PARENT
 from spade_pyserini.lucene.runtime import environment
+from spade_pyserini.progress import counting_bar
 
 PROGRESS = re.compile(r"([\d,]+) documents indexed")
 
@@ -52,7 +52,7 @@ def run_index_collection(source: AnseriniInput, index: Path, *, threads: int, lo
             errors="replace",
             env={**environment(), DIE_WITH_PARENT: "1"},
         ) as process,
-        tqdm(desc="indexing", unit=" documents", total=source.documents, disable=None) as bar,
+        counting_bar("indexing", "documents", source.documents) as bar,
     ):
         assert process.stdout is not None
         try:
@@ -63,5 +63,6 @@ def run_index_collection(source: AnseriniInput, index: Path, *, threads: int, lo
         except BaseException:
             process.kill()
             raise
+    report_java_disk_error(index, log.read_text(errors="replace"))
     if process.returncode != 0:
         raise JavaError(f"Anserini failed with exit code {process.returncode}; its log is {log}")

@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini.corpora import Corpus
+from spade_pyserini.corpora.recorded import record_source
 from spade_pyserini.errors import InputError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.formats.locks import lock
 from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.index.anserini import AnseriniInput, run_index_collection
 from spade_pyserini.index.counts import check_lucene_counts
 from spade_pyserini.index.options import ANSERINI
-from spade_pyserini.index.staging import build_in_staging, log_path, temporary_folder
+from spade_pyserini.index.staging import build_in_staging, log_path
 from spade_pyserini.lucene.runtime import anserini_jar, find_java
 
 # The characters that Java's trim() removes: Anserini skips a document of only these.
@@ -39,9 +41,10 @@ def build_bm25_index(
     output = Path(output)
     find_java()  # fails early, before the corpus is read
     with lock(output), temporary_folder(sibling(output, "bm25-input")) as folder:
-        texts = _write_texts(corpus, folder / "docs.jsonl")
+        documents = folder / "documents"
+        texts = _write_texts(corpus, documents / "docs.jsonl")
         flags = ("--optimize",) if optimize else ()
-        source = AnseriniInput("JsonCollection", folder, texts.documents, flags)
+        source = AnseriniInput("JsonCollection", documents, texts.documents, flags)
         expected = IndexManifest(
             kind="bm25",
             corpus=corpus.name,
@@ -55,6 +58,7 @@ def build_bm25_index(
             optimized=optimize,
             builder=ANSERINI,
             anserini=anserini_jar().stem,
+            sources=[record_source(corpus)],
         )
 
         def build(staging: Path) -> IndexManifest:
@@ -76,7 +80,7 @@ def _write_texts(corpus: Corpus, path: Path) -> _Texts:
     documents = empty = 0
     digest = hashlib.sha256()
     # The temporary file is outside the folder: Anserini would index it.
-    with atomic_write(path, temporary=sibling(path.parent, "tmp")) as stream:
+    with atomic_write(path, near=path.parent) as stream:
         for document in corpus:
             documents += 1
             empty += not document.contents.strip(JAVA_BLANKS)

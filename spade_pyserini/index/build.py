@@ -6,17 +6,19 @@ from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.formats import vector_manifest, vectors
-from spade_pyserini.formats.index_manifest import IndexManifest, tokenizer_path
+from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.formats.locks import lock
-from spade_pyserini.formats.paths import remove, sibling
+from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.index.anserini import AnseriniInput, run_index_collection
 from spade_pyserini.index.counts import check_lucene_counts
 from spade_pyserini.index.direct import write_index
 from spade_pyserini.index.foreign import check_foreign
 from spade_pyserini.index.options import DIRECT, IndexOptions
-from spade_pyserini.index.reorder import write_reordered
+from spade_pyserini.index.reorder import write_reordered, write_shards
 from spade_pyserini.index.source import VectorSource, encoded_source
-from spade_pyserini.index.staging import build_in_staging, log_path, temporary_folder
+from spade_pyserini.index.staging import build_in_staging, log_path
+from spade_pyserini.index.tokenizer import staged_tokenizer
 from spade_pyserini.lucene.runtime import anserini_jar, find_java
 from spade_pyserini.models.wordpieces import WordPieces, resolve_tokenizer
 
@@ -78,8 +80,13 @@ def _build(
     def build(staging: Path) -> IndexManifest:
         if options.reorder:
             with temporary_folder(sibling(output, "reordered")) as folder:
-                files = write_reordered(list(source.vectors()), folder)
+                files = write_reordered(list(source.vectors()), folder / "vectors")
                 _write_direct(files, staging, expected, threads=1)
+        elif options.builder == DIRECT and source.beyond_bmp:
+            # The JSON parser in Java refuses such a character in a key if it is escaped.
+            with temporary_folder(sibling(output, "rewritten")) as folder:
+                files = write_shards(source.vectors(), folder / "vectors")
+                _write_direct(files, staging, expected, options.threads)
         elif options.builder == DIRECT:
             _write_direct(source.files, staging, expected, options.threads)
         else:
@@ -92,13 +99,8 @@ def _build(
         check_lucene_counts(staging, expected)
         return expected
 
-    with lock(output):
-        manifest = build_in_staging(output, expected, build, overwrite)
-        if wordpieces:
-            wordpieces.save(tokenizer_path(output))
-        else:
-            remove(tokenizer_path(output))
-    return manifest
+    with lock(output), staged_tokenizer(output, wordpieces):
+        return build_in_staging(output, expected, build, overwrite)
 
 
 def _write_direct(files: list[Path], index: Path, expected: IndexManifest, threads: int) -> None:
@@ -126,4 +128,5 @@ def _expected_manifest(
         encoder=source.encoder,
         reordered=options.reorder,
         empty=list(source.empty),
+        sources=list(source.sources),
     )

@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from spade_pyserini.errors import JavaError
 from spade_pyserini.lucene import jvm
-from spade_pyserini.lucene.errors import translate_java_errors
+from spade_pyserini.lucene.errors import report_java_disk_error, translate_java_errors
+from spade_pyserini.lucene.silence import captured_stderr
+from spade_pyserini.progress import counting_bar
 
-BUFFER_MEGABYTES = 256.0  # of all threads together, before they write segments
+BUFFER_MEGABYTES = 256.0  # memory of all threads together before they write their segments
 CHECK_WRITABLE = "check that the disk has space and that no other process writes there"
 POLL_SECONDS = 0.05  # between two updates of the progress bar
 
@@ -42,20 +42,22 @@ def write_index(
         names.add(str(file))
     segments = 1 if optimize else 0
     start = jvm.spade_class("ImpactIndexer").start
-    with jvm.deferred_interrupt(), translate_java_errors(index, "write", CHECK_WRITABLE):
-        indexer = start(names, str(index), create, threads, BUFFER_MEGABYTES, segments)
-    try:
-        _wait(indexer, total)
-    except BaseException:
-        indexer.stop()
-        raise
+    with captured_stderr():
+        with jvm.deferred_interrupt(), translate_java_errors(index, "write", CHECK_WRITABLE):
+            indexer = start(names, str(index), create, threads, BUFFER_MEGABYTES, segments)
+        try:
+            _wait(indexer, total)
+        except BaseException:
+            indexer.stop()
+            raise
     if (failure := indexer.failure()) is not None:
+        report_java_disk_error(index, failure)
         raise JavaError(f"Lucene did not index the vectors: {failure}")
 
 
 def _wait(indexer: Any, total: int) -> None:
     """Update a progress bar until the indexer is done."""
-    with tqdm(desc="indexing", unit=" documents", total=total, disable=None) as bar:
+    with counting_bar("indexing", "documents", total) as bar:
         done = False
         while not done:
             done = indexer.done()  # read before the count, so that the last count is final

@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from tqdm import tqdm
-
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.ids import IdSet, id_problem
@@ -19,6 +17,7 @@ from spade_pyserini.formats.unicode import is_valid_unicode
 from spade_pyserini.formats.vectors import read_shard
 from spade_pyserini.index.source import VectorSource
 from spade_pyserini.models.wordpieces import MAX_TERM_LENGTH, WordPieces
+from spade_pyserini.progress import counting_bar
 from spade_pyserini.records import ImpactVector
 
 LARGEST_IMPACT = 65_535  # 16 bits
@@ -32,11 +31,12 @@ def check_foreign(folder: Path, wordpieces: WordPieces | None = None) -> VectorS
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if not files:
-        raise NotFoundError(f"{folder}: no vectors there")
+        raise NotFoundError(f"{folder}: this folder has no vectors")
     vocabulary = frozenset(wordpieces.terms) if wordpieces else None
     docids, digest = IdSet(), hashlib.sha256()
     documents = empty = postings = impacts = 0
-    with tqdm(desc="checking vectors", unit=" documents", disable=None) as bar:
+    beyond_bmp = False
+    with counting_bar("checking vectors", "documents") as bar:
         for path in files:
             digest.update(f"{path.relative_to(folder)} {sha256(path)}\n".encode())
             for line, vector in enumerate(read_shard(path), start=1):
@@ -48,12 +48,14 @@ def check_foreign(folder: Path, wordpieces: WordPieces | None = None) -> VectorS
                 empty += not vector.impacts
                 postings += len(vector.impacts)
                 impacts += sum(vector.impacts.values())
+                beyond_bmp |= any(max(term) > "\uffff" for term in vector.impacts if term)
                 bar.update()
     if not documents:
-        raise InputError("no vectors there", folder)
+        raise InputError("this folder has no vectors", folder)
     name = folder.resolve().name
     return VectorSource(
-        folder, files, name, name, documents, empty, postings, impacts, digest.hexdigest()
+        *(folder, files, name, name, documents, empty, postings, impacts, digest.hexdigest()),
+        beyond_bmp=beyond_bmp,
     )
 
 

@@ -129,6 +129,6 @@ class Postings:
 
 
 def parse_impacts(lines: str) -> dict[str, int]:
-    """Parse a document as Java returns it: lines of a term, a blank and its impact."""
+    """Parse a document as Java returns it: lines of a term, a space and its impact."""
     parts = (line.partition(" ") for line in lines.split("\n")[:-1])
     return {term: int(impact) for term, _, impact in parts}

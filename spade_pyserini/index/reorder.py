@@ -8,7 +8,8 @@ kept in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -85,11 +86,14 @@ def _in_second_cluster(points: Matrix) -> NDArray[np.bool_]:
 
 def write_reordered(vectors: list[ImpactVector], folder: Path) -> list[Path]:
     """Write the vectors in their new order to shards in ``folder``; return the files."""
-    order = document_order(vectors)
+    return write_shards((vectors[position] for position in document_order(vectors)), folder)
+
+
+def write_shards(vectors: Iterable[ImpactVector], folder: Path) -> list[Path]:
+    """Write vectors to shards in a new ``folder``, in their order; return the files."""
     folder.mkdir(parents=True)
-    files = []
-    for number, start in enumerate(range(0, len(order), SHARD_SIZE)):
-        part = order[start : start + SHARD_SIZE]
-        write_shard(folder, number, [vectors[position] for position in part])
-        files.append(folder / shard_name(number))
+    remaining, files = iter(vectors), list[Path]()
+    while part := list(islice(remaining, SHARD_SIZE)):
+        write_shard(folder, len(files), part)
+        files.append(folder / shard_name(len(files)))
     return files

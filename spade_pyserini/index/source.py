@@ -23,6 +23,8 @@ class VectorSource(NamedTuple):
     ``documents`` includes the ``empty_documents``, which have no term; ``empty`` are their ids,
     where known. ``impacts`` is the sum of all impacts. ``digest`` identifies the contents of the
     files. ``encoder`` is the `encoder_digest`, or None if another tool made the vectors.
+    ``sources`` says how to open the corpus again, if that is known.
+    ``beyond_bmp``: a term of another tool has a character beyond U+FFFF.
     """
 
     folder: Path
@@ -36,6 +38,8 @@ class VectorSource(NamedTuple):
     digest: str
     encoder: str | None = None
     empty: tuple[str, ...] = ()
+    sources: tuple[dict[str, str], ...] = ()
+    beyond_bmp: bool = False
 
     @property
     def indexed_documents(self) -> int:
@@ -62,6 +66,7 @@ def encoded_source(folder: Path, manifest: VectorManifest) -> VectorSource:
         digest=sha256(manifest_path(folder)),
         encoder=encoder_digest(manifest.settings),
         empty=tuple(docid for shard in manifest.shards for docid in shard.empty),
+        sources=(manifest.source,) if manifest.source else (),
     )
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from spade_pyserini.errors import OutputExistsError
+from spade_pyserini.formats.atomic import report_full_disk
 from spade_pyserini.formats.index_manifest import IndexManifest, manifest_path
 from spade_pyserini.formats.paths import folder_bytes, remove, sibling
+from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.index.swap import is_intact, restore, swap_in
 
 logger = logging.getLogger(__name__)
@@ -51,10 +52,8 @@ def build_in_staging(
         logger.warning("%s is damaged: building it again", output)
     elif output.exists():
         check_replaceable(output, LUCENE_FILE, overwrite)
-    staging = sibling(output, "building")
-    with temporary_folder(staging):
-        manifest = build(staging)
-        swap_in(staging, output, manifest)
+    with report_full_disk(output), temporary_folder(output) as staging:
+        manifest = swap_in(staging, output, build(staging))
     remove(log_path(output))
     size = folder_bytes(output) / 1e6
     logger.info("%s: %d documents, %.2f MB", output, manifest.documents, size)
@@ -92,16 +91,6 @@ def check_replaceable(folder: Path, index_file: re.Pattern[str], overwrite: bool
             raise OutputExistsError(f"{message}; choose another output")
     if not overwrite:
         raise OutputExistsError(f"{folder} exists already; pass overwrite=True to replace it")
-
-
-@contextmanager
-def temporary_folder(folder: Path) -> Iterator[Path]:
-    """Remove ``folder`` before and after the block. A killed build may have left the folder."""
-    remove(folder)
-    try:
-        yield folder
-    finally:
-        remove(folder)
 
 
 def log_path(output: Path) -> Path:

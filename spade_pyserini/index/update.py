@@ -18,18 +18,20 @@ from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, NotFoundError
 from spade_pyserini.formats import vectors
+from spade_pyserini.formats.atomic import report_full_disk
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.formats.locks import lock
-from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.formats.unicode import is_valid_unicode
 from spade_pyserini.formats.vector_manifest import VectorSettings
+from spade_pyserini.index.checksums import check_index_files
 from spade_pyserini.index.counts import LuceneCounts, check_lucene_counts
 from spade_pyserini.index.direct import CHECK_WRITABLE, write_index
 from spade_pyserini.index.postings import BATCH, Postings
 from spade_pyserini.index.source import VectorSource, encoded_source, encoder_digest
-from spade_pyserini.index.staging import temporary_folder
 from spade_pyserini.index.swap import restore, swap_in
+from spade_pyserini.index.tokenizer import settle_tokenizer
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import translate_java_errors
 
@@ -61,6 +63,8 @@ def add_documents(source: str | Path, index: str | Path, *, threads: int = 1) ->
             empty=empty,
             postings=manifest.postings - replaced.postings + new.postings,
             impacts=manifest.impacts - replaced.impacts + new.impacts,
+            # The corpora that were added last are first: their documents replace others.
+            sources=[*new.sources, *(old for old in manifest.sources if old not in new.sources)],
         )
 
         def apply(copy: Path) -> None:
@@ -105,7 +109,9 @@ def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
 def _load_for_update(folder: Path) -> IndexManifest:
     """Undo an interrupted change, check the index, and return its manifest."""
     restore(folder)
+    settle_tokenizer(folder)
     manifest = IndexManifest.load(folder)
+    check_index_files(folder)  # links would carry damage into the changed index
     check_lucene_counts(folder, manifest)
     if manifest.kind != "impact":
         message = f"{folder} is a {manifest.kind} index; only impact indexes can be changed"
@@ -147,7 +153,7 @@ def _check_encoder(
 def _matching_counts(
     manifest: IndexManifest, source: VectorSource, settings: VectorSettings
 ) -> Path | None:
-    """The counts file next to ``source`` with which its vectors would fit the index, or None."""
+    """Find the counts file next to ``source`` that the index was encoded with, or return None."""
     if settings.counts_sha256 is None:
         return None
     for path in sorted(source.folder.parent.glob("*.counts.json")):
@@ -186,14 +192,13 @@ def _apply_change(
 ) -> IndexManifest:
     """Copy the index, apply the change to the copy, check its counts, and swap it in."""
     expected = replace(expected, updates=[*expected.updates, change], optimized=False)
-    with temporary_folder(sibling(folder, "building")) as copy:
-        copy.mkdir()
+    with report_full_disk(folder), temporary_folder(folder) as copy:
         for path in folder.iterdir():
             if path.name != "write.lock":
                 _link_or_copy(path, copy / path.name)
         apply(copy)
         check_lucene_counts(copy, expected)
-        swap_in(copy, folder, expected)
+        expected = swap_in(copy, folder, expected)
     logger.info("%s: %d documents now", folder, expected.documents)
     return expected
 

@@ -12,9 +12,8 @@ from spade_pyserini.errors import ArtifactError
 from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.formats.vector_manifest import VectorManifest, manifest_path
 from spade_pyserini.index.counts import check_lucene_counts
-from spade_pyserini.index.describe import describe_index
 from spade_pyserini.index.foreign import check_foreign
-from spade_pyserini.index.postings import Postings
+from spade_pyserini.index.opening import locate, open_postings, retry_changes
 from spade_pyserini.index.source import VectorSource, encoded_source
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import REBUILD, check_lucene_version, translate_java_errors
@@ -34,11 +33,16 @@ def verify_index(
     Lucene's check and the comparison with ``source`` are made.
     """
     folder = Path(index)
-    if not folder.is_dir():
-        return IndexManifest.load(folder)  # raises an error that says why there is no index
-    check_files(folder)
-    manifest = describe_index(folder)
-    check_lucene_counts(folder, manifest)
+
+    def attempt() -> IndexManifest:
+        files = locate(folder, foreign=True)
+        if not files.folder.is_dir():
+            return IndexManifest.load(folder)  # raises an error that says why there is no index
+        check_files(files.folder)
+        check_lucene_counts(files.folder, files.manifest)
+        return files.manifest
+
+    manifest = retry_changes(folder, attempt)
     if source is not None:
         compared = _compare_sample(folder, manifest, Path(source), sample)
         logger.info("%s: %d documents are equal to their vectors in %s", folder, compared, source)
@@ -70,7 +74,7 @@ def _compare_sample(folder: Path, manifest: IndexManifest, vectors: Path, sample
         for number, vector in enumerate(source.vectors())
         if number % step == 0 and vector.impacts
     ]
-    with Postings(folder) as postings:
+    with open_postings(folder) as postings:
         indexed = postings.vectors([vector.docid for vector in chosen])
     # A document may be missing only if there were deletions after the last addition.
     may_be_deleted = manifest.updates[-1:] != additions[-1:]

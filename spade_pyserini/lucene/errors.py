@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,10 +29,18 @@ def translate_java_errors(index: Path, action: str, cure: str = REBUILD) -> Iter
     try:
         yield
     except jnius.JavaException as error:
+        report_java_disk_error(index, str(error))
         check_lucene_version(index, str(error))
         reason = str(error).splitlines()[0][:200]
         message = f"{index}: Lucene cannot {action} this index ({reason})"
         raise ArtifactError(f"{message}; {cure}") from None
+
+
+def report_java_disk_error(index: Path, reason: str) -> None:
+    """Raise `OSError` if Java's message ``reason`` is about a full disk or quota."""
+    for number in (errno.ENOSPC, errno.EDQUOT):
+        if os.strerror(number) in reason:
+            raise OSError(number, os.strerror(number), str(index))
 
 
 def check_lucene_version(index: Path, reason: str) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 
 from spade_pyserini.errors import JavaError
 from spade_pyserini.lucene.jar import JAR
+from spade_pyserini.lucene.preflight import check_environment, memory_options
 from spade_pyserini.lucene.runtime import (
     CURE,
     VECTOR_MODULE,
@@ -45,13 +46,16 @@ def start() -> Java:
         return _running_java()
     java = find_java()
     os.environ.update(environment(java))
+    options = memory_options()
+    check_environment(java, options)
+    jnius_config.add_options(*options)
     jnius_config.set_classpath(str(anserini_jar()), str(JAR))
     # SLF4J prints its version to stderr otherwise.
     jnius_config.add_options("-Dslf4j.internal.verbosity=WARN")
     # Leave signals to Python: at Ctrl-C the JVM would exit without running Python's clean-up.
     jnius_config.add_options("-Xrs")
-    # Java protects the main thread's stack below this depth, 1 MB by default. Python 3.13 lets C
-    # code such as json recurse deeper, and the process would crash.
+    # Java puts guard pages into the main thread's stack at this depth, 1 MB by default. Python 3.13
+    # lets C code such as json recurse deeper; the process would crash when it reaches them.
     jnius_config.add_options(f"-Xss{STACK_MEGABYTES}m")
     if VECTOR_MODULE in java.modules:
         jnius_config.add_options(f"--add-modules={VECTOR_MODULE}")

@@ -9,13 +9,15 @@ import copy
 from dataclasses import replace
 from typing import TypeVar, cast
 
+import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from torch import nn
 from transformers import PreTrainedModel
 
-from spade_pyserini.models.dual_encoder import DualEncoder
+from spade_pyserini.models.dual_encoder import Adapters, DualEncoder
 from spade_pyserini.models.shared_layers import share_layers
 
+SETTINGS = ("adapter_rank", "adapter_layers", "base", "base_fingerprint")
 MARK = "lora_"  # part of the name of every adapter tensor
 Model = TypeVar("Model", bound=DualEncoder)
 
@@ -55,10 +57,37 @@ def merge_adapters(model: Model) -> Model:
         merged.shared_layers = share_layers(
             merged.weighting.backbone, merged.expansion.backbone, layers
         )
+    settings = {name: getattr(model.config, name) for name in SETTINGS}
+    tensors = {name: x.clone() for name, x in model.state_dict().items() if MARK in name}
+    merged.adapters = Adapters(settings, tensors)
     merged.config = replace(
         model.config, adapter_rank=0, adapter_layers=0, base=None, base_fingerprint=None
     )
     return merged
+
+
+def still_merged(model: DualEncoder, base: PreTrainedModel) -> bool:
+    """Return whether the transformers of a merged model are ``base`` plus its adapters.
+
+    They are not if somebody has trained or replaced the weights after `merge_adapters`.
+    """
+    if model.adapters is None:
+        return False
+    settings, tensors = model.adapters
+    for name in ("weighting", "expansion"):
+        adapted = with_adapters(
+            copy.deepcopy(base), settings["adapter_rank"], settings["adapter_layers"]
+        )
+        prefix = f"{name}.backbone."
+        own = {x.removeprefix(prefix): y for x, y in tensors.items() if x.startswith(prefix)}
+        adapted.load_state_dict(own, strict=False)
+        expected = _merged(adapted).state_dict()
+        actual = getattr(model, name).backbone.state_dict()
+        if expected.keys() != actual.keys():
+            return False
+        if not all(torch.equal(actual[x].cpu(), expected[x]) for x in expected):
+            return False
+    return True
 
 
 def _merged(adapted: PreTrainedModel) -> PreTrainedModel:

@@ -13,6 +13,7 @@ from spade_pyserini.formats.json_files import read_json_file, write_json
 
 FILE = "config.json"
 MODEL_TYPE = "spade"
+MOST_BYTES = 1 << 20  # of a configuration
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ class SpadeConfig:
         before quantization.
     corpus_gamma: above 0, a term is removed from the expansion vectors of a corpus if the expansion
         encoder would put it into more than this share of the documents, while few contain it, see
-        `spade_pyserini.encode.corpus_pruning`. A single text is not pruned so, as it has no corpus.
-    corpus_few: with ``corpus_gamma``, few is less than this fraction of the share of documents that
-        the encoder would put the term into.
+        `spade_pyserini.encode.corpus_pruning`. It has no effect on single texts.
+    corpus_few: with ``corpus_gamma``, a term is removed only if the share of documents that contain
+        it is below this fraction of the share of documents that the encoder would put it into.
     """
 
     alpha: float = 0.5
@@ -94,7 +95,7 @@ class SpadeConfig:
                 f"adapter_rank is {self.adapter_rank}; it must be 0 or more, and 0 with "
                 "shared_backbone"
             )
-        layers = (self.backbone or {}).get("num_hidden_layers", math.inf)
+        layers = _number(self.backbone, "num_hidden_layers")
         if not 0 <= self.adapter_layers <= layers:
             raise UsageError(
                 f"adapter_layers must be from 0 to {layers}, not {self.adapter_layers}"
@@ -117,7 +118,7 @@ class SpadeConfig:
 
     def check_length(self) -> None:
         """Raise `UsageError` if ``max_length`` is more than the backbone can read."""
-        positions = (self.backbone or {}).get("max_position_embeddings", math.inf)
+        positions = _number(self.backbone, "max_position_embeddings")
         if self.max_length > positions:
             raise UsageError(
                 f"max_length is {self.max_length}, but the backbone reads at most {positions} "
@@ -134,7 +135,7 @@ class SpadeConfig:
         path = folder / FILE
         if not path.is_file():
             raise NotFoundError(f"{path}: no such file; the folder of a model has one")
-        values = read_json_file(path)
+        values = read_json_file(path, MOST_BYTES)
         if values.get("model_type") != MODEL_TYPE:
             model_type = json.dumps(values.get("model_type"))
             raise InputError(f"this is not a SpaDE model: its model_type is {model_type}", path)
@@ -151,3 +152,11 @@ class SpadeConfig:
             return cls(**values)
         except UsageError as error:
             raise InputError(str(error), path) from None
+
+
+def _number(backbone: dict[str, Any] | None, name: str) -> float:
+    """Return a number in the configuration of a transformer, infinity if it is not given."""
+    value = (backbone or {}).get(name, math.inf)
+    if not isinstance(value, int | float):
+        raise UsageError(f"{name} of the backbone must be a number, not {value!r}")
+    return value

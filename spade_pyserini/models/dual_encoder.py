@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +30,17 @@ from spade_pyserini.models.pruning import drop_small_weights
 from spade_pyserini.models.shared_layers import SharedLayers
 from spade_pyserini.models.weighting import TermWeightingEncoder
 from spade_pyserini.models.wordpieces import WordPieces
+
+
+class Adapters(NamedTuple):
+    """The adapters that were merged into a model: their settings and tensors, to save them again.
+
+    settings: the fields of `SpadeConfig` about adapters. tensors: by their names in the model
+    before merging.
+    """
+
+    settings: dict[str, Any]
+    tensors: dict[str, Tensor]
 
 
 class DualEncoder(nn.Module):
@@ -48,7 +59,8 @@ class DualEncoder(nn.Module):
 
     ``continues`` [|V|] is not saved: True for WordPieces inside words, such as "##ing".
 
-    ``shared_layers`` is set by `merge_adapters` where both transformers have the same first layers.
+    ``shared_layers`` is set by `merge_adapters` where both transformers have the same first layers,
+    and ``adapters`` to what it has merged.
     """
 
     kept: Tensor
@@ -69,6 +81,7 @@ class DualEncoder(nn.Module):
         self.expansion = expansion
         self.wordpieces = wordpieces
         self.shared_layers: SharedLayers | None = None
+        self.adapters: Adapters | None = None
         size = expansion.backbone.config.vocab_size
         kept = torch.ones(size, dtype=torch.bool)
         kept[wordpieces.vocabulary_size :] = False  # rows that only pad the embedding matrix

@@ -46,7 +46,7 @@ class SpadeEncoder:
     counts: the document frequencies of the corpus. Without them, those of the training documents
         are used. They matter only if `needs_counts`.
     removed: the terms that corpus-level pruning removes from the expansion vectors, see
-        ``corpus_gamma`` of `SpadeConfig`. There are none before `for_corpus`.
+        ``corpus_gamma`` of `SpadeConfig`. Empty until `for_corpus` is called.
     """
 
     model: DualEncoder
@@ -62,11 +62,11 @@ class SpadeEncoder:
         model = _move(load_model(DualEncoder, name), device)
         return cls(model).with_precision(precision)
 
-    # What it is
+    # Properties
 
     @property
     def config(self) -> SpadeConfig:
-        """The settings in force."""
+        """The settings of the model."""
         return self.model.config
 
     @property

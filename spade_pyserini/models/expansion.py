@@ -26,8 +26,8 @@ class Output(NamedTuple):
 class TermExpansionEncoder(nn.Module):
     """Masked-LM logits of each token, limited to the top k terms, pooled over the document.
 
-    ``expandable`` [|V|] is True for the terms that may be added to documents. The logits of other
-    terms, and of terms that pruning removed, are never computed.
+    ``expandable`` [|V|] is True for the terms that may be added to documents. `forward` does
+    not compute the logits of other terms and of terms that pruning removed.
     """
 
     expandable: Tensor

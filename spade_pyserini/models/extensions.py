@@ -32,7 +32,7 @@ def with_corpus_idf(model: Model, power: float, counts: TermCounts) -> Model:
     """Return a model that multiplies weights by this power of the terms' idf in the corpus.
 
     ``counts`` are the counts of the training documents. A power of 0 switches the extension off.
-    The model shares its weights with the one given.
+    The returned model shares its weights with ``model``.
     """
     frequency = (counts.df / max(1, counts.documents)).to(model.kept.device)
     changed = model.with_settings(corpus_idf=power)
@@ -43,7 +43,8 @@ def with_forms(model: Model, share: float, forms: Tensor | None) -> Model:
     """Return a model whose document vectors contain the other forms of the document's words.
 
     share: their weight, as a fraction of the weight of the form in the document; 0 switches the
-    extension off. forms [|V|]: see `add_forms`. The model shares its weights with the one given.
+    extension off. forms [|V|]: see `add_forms`. The returned model shares its weights with
+    ``model``.
     """
     if share and forms is None:
         raise UsageError(f"share={share} needs forms, the groups of inflected forms of a word")

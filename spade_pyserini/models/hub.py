@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from spade_pyserini.errors import NotFoundError
+from spade_pyserini.models.digests import DIGESTS, check_known_weights
 from spade_pyserini.models.minilm import MINILM, minilm_folder
 from spade_pyserini.models.wordpieces import PRETRAINED
 
 T = TypeVar("T")
 UNTRAINED = "untrained-minilm"
 DEFAULT = "spade-mini"
-WEIGHTS = "model.safetensors"
+SUFFIX = ".safetensors"
+WEIGHTS = f"model{SUFFIX}"
 FILES = ["config.json", WEIGHTS, "tokenizer.json"]
 SAFE: dict[str, Any] = {"use_safetensors": True}  # other weights are pickled and can run code
 
@@ -32,13 +34,30 @@ def resolve_model(name: str | Path) -> Path:
     try:
         if str(name).count("/") != 1:
             raise ValueError("the name of a model on the hub is OWNER/MODEL")
-        return Path(snapshot_download(str(name), allow_patterns=FILES))
+        return Path(snapshot_download(str(name), allow_patterns=[*FILES, DIGESTS]))
     except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
         names = " or ".join([*sorted(shipped), UNTRAINED])
         raise NotFoundError(
             f"there is no model {str(name)!r}: it is not {names}, not a folder, and not available "
             f"from the Hugging Face hub ({type(error).__name__})"
         ) from error
+
+
+def check_model(name: str | Path) -> None:
+    """Raise `NotFoundError` if there is no SpaDE model of this name, without loading it."""
+    if str(name) != UNTRAINED:
+        resolve_model(name)
+
+
+def check_hugging_face(kind: str, name: str | Path) -> None:
+    """Raise `NotFoundError` if ``name`` is clearly a path and nothing is there.
+
+    Names on the hub, such as ``bert-base-uncased`` or ``OWNER/MODEL``, are not looked up.
+    """
+    text = str(name)
+    is_path = text.startswith((".", "/", "~")) or text.count("/") > 1
+    if is_path and not Path(text).exists():
+        raise NotFoundError(f"the {kind} {text!r} cannot be loaded: no such folder")
 
 
 def load_hugging_face(kind: str, name: str | Path, load: Callable[[str, dict[str, Any]], T]) -> T:
@@ -49,6 +68,8 @@ def load_hugging_face(kind: str, name: str | Path, load: Callable[[str, dict[str
     names the model in the message of the `NotFoundError` that replaces any error of ``load``.
     """
     source = str(minilm_folder() if name == MINILM else name)
+    if Path(source).is_dir():
+        check_known_weights(Path(source), [path.name for path in Path(source).glob(f"*{SUFFIX}")])
     try:
         with _quiet():
             return load(source, SAFE)

@@ -5,10 +5,12 @@
     my-model/config.json          settings, see `SpadeConfig`
     my-model/model.safetensors    weights
     my-model/tokenizer.json       WordPieces
+    my-model/digests.json         digests of the other files; models of other tools have none
 """
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -16,20 +18,25 @@ from typing import TypeVar
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_model as load_safetensors
-from safetensors.torch import save_file
-from safetensors.torch import save_model as save_safetensors
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import PreTrainedModel
 
-from spade_pyserini.errors import ArtifactError, InputError, UsageError
-from spade_pyserini.models.adapters import is_frozen, merge_adapters, with_adapters
+from spade_pyserini.errors import ArtifactError, InputError
+from spade_pyserini.models.adapters import (
+    is_frozen,
+    merge_adapters,
+    still_merged,
+    with_adapters,
+)
 from spade_pyserini.models.backbone import Backbone, empty_backbone, load_backbone
 from spade_pyserini.models.config import SpadeConfig
-from spade_pyserini.models.dual_encoder import DualEncoder
+from spade_pyserini.models.digests import check_digests, forget_digests, write_digests
+from spade_pyserini.models.dual_encoder import Adapters, DualEncoder
 from spade_pyserini.models.expansion import TermExpansionEncoder
 from spade_pyserini.models.fingerprint import weights_fingerprint
-from spade_pyserini.models.hub import UNTRAINED, WEIGHTS, resolve_model
+from spade_pyserini.models.hub import FILES, UNTRAINED, WEIGHTS, resolve_model
 from spade_pyserini.models.minilm import MINILM
+from spade_pyserini.models.tensor_files import write_tensors
 from spade_pyserini.models.weighting import TermWeightingEncoder
 from spade_pyserini.models.wordpieces import WordPieces
 
@@ -85,6 +92,8 @@ def load_model(kind: type[Model], name: str | Path, *, merge: bool = True) -> Mo
         return build_model(kind, MINILM)
     folder = resolve_model(name)
     config = SpadeConfig.load(folder)
+    check_digests(folder, WEIGHTS)
+    _check_size(config, folder / WEIGHTS)
     wordpieces = WordPieces.load(folder)
     try:
         config.check_length()
@@ -93,11 +102,32 @@ def load_model(kind: type[Model], name: str | Path, *, merge: bool = True) -> Mo
         else:
             transformer = empty_backbone(config.backbone or {})
         model = _assemble(kind, config, Backbone(transformer, wordpieces))
-    except (UsageError, KeyError, ValueError, TypeError, RuntimeError) as error:
-        message = f"no model can be built from this configuration ({error})"
+    except ArtifactError:
+        raise
+    except Exception as error:  # transformers raises exceptions of many kinds
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        message = f"no model can be built from this configuration ({reason})"
         raise InputError(message, folder / "config.json") from None
     _load_weights(model, folder / WEIGHTS)
     return (merge_adapters(model) if merge else model).eval()
+
+
+def _check_size(config: SpadeConfig, path: Path) -> None:
+    """Raise `InputError` if a configuration needs more weights than the file can have.
+
+    Otherwise a configuration of a few bytes could demand any amount of memory.
+    """
+    if config.adapter_rank or not path.is_file():
+        return  # the frozen weights are in other files
+    settings = config.backbone or {}
+    names = ("vocab_size", "hidden_size", "num_hidden_layers")
+    rows, width, layers = (settings.get(name, 0) for name in names)
+    if all(isinstance(value, int) for value in (rows, width, layers)):
+        # An attention layer has at least four square matrices, and each weight at least a byte.
+        least = rows * width + layers * (4 * width * width + 1)
+        if min(rows, width, layers) < 0 or least > path.stat().st_size:
+            message = f"its sizes need more weights than {path.name} has; they do not belong"
+            raise InputError(f"{message} together", path.with_name("config.json"))
 
 
 def _load_base(config: SpadeConfig, folder: Path) -> PreTrainedModel:
@@ -130,25 +160,48 @@ def _load_weights(model: DualEncoder, path: Path) -> None:
 
 
 def save_model(model: DualEncoder, folder: Path, *, half: bool = False) -> None:
-    """Write ``config.json``, ``model.safetensors`` and ``tokenizer.json`` to ``folder``.
+    """Write the settings, weights, tokenizer and digests of a model to ``folder``.
 
     The frozen transformer of a model with adapters is not written, because ``config.base`` names
-    it. ``half`` stores the weights of such a model in 16 bits.
+    it, nor that of a model whose adapters were merged when it was loaded. ``half`` stores all
+    weights in 16 bits. Weights of models with adapters that lose nothing by that, because they were
+    loaded from 16 bits, always are.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / f".{WEIGHTS}.tmp"
-    if model.config.adapter_rank:
-        save_file(_trained_tensors(model, half), unfinished)
-    else:
-        save_safetensors(model, str(unfinished))
-    unfinished.replace(folder / WEIGHTS)
+    forget_digests(folder)
+    tensors, config = _tensors(model, half)
+    write_tensors(folder / WEIGHTS, tensors)
     model.wordpieces.save(folder / "tokenizer.json")
-    model.config.save(folder)
+    config.save(folder)
+    write_digests(folder, FILES)
 
 
-def _trained_tensors(model: nn.Module, half: bool) -> dict[str, Tensor]:
-    """Return the tensors of a model with adapters that are not frozen."""
-    tensors = {name: x for name, x in model.state_dict().items() if not is_frozen(name)}
-    if half:
-        return {name: x.half() if x.is_floating_point() else x for name, x in tensors.items()}
-    return tensors
+def _tensors(model: DualEncoder, half: bool) -> tuple[dict[str, Tensor] | DualEncoder, SpadeConfig]:
+    """Return what to write into the file of the weights, and the settings that belong to it."""
+    state = model.state_dict()
+    if model.config.adapter_rank:
+        trained = {name: x for name, x in state.items() if not is_frozen(name)}
+        return _small(trained, half), model.config
+    if model.adapters is not None and still_merged(model, _base(model.adapters)):
+        trained = {name: x for name, x in state.items() if ".backbone." not in name}
+        config = replace(model.config, **model.adapters.settings)
+        return _small({**trained, **model.adapters.tensors}, half), config
+    return (copy.deepcopy(model).half() if half else model), model.config
+
+
+def _base(adapters: Adapters) -> PreTrainedModel:
+    """Load the transformer that adapters were trained on."""
+    return load_backbone(adapters.settings["base"]).transformer
+
+
+def _small(tensors: dict[str, Tensor], half: bool) -> dict[str, Tensor]:
+    """Return the tensors in 16 bits: all, or only those whose values stay exact."""
+    return {
+        name: x.half() if x.is_floating_point() and (half or _is_half(x)) else x
+        for name, x in tensors.items()
+    }
+
+
+def _is_half(tensor: Tensor) -> bool:
+    """Return whether 16 bits hold all values of a tensor exactly."""
+    return torch.equal(tensor.half().to(tensor.dtype), tensor)

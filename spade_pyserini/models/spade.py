@@ -44,7 +44,7 @@ class SpadeModel(DualEncoder):
     def save_pretrained(self, folder: str | Path, *, half: bool = False) -> None:
         """Write ``config.json``, ``model.safetensors`` and ``tokenizer.json`` to ``folder``.
 
-        ``half`` stores the weights of a model with adapters in 16 bits.
+        ``half`` stores the weights in 16 bits. The model card of a trained model is not copied.
         """
         persistence.save_model(self, Path(folder), half=half)
 

@@ -17,8 +17,12 @@ from tokenizers import Tokenizer
 
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.json_files import read_json_file
 from spade_pyserini.formats.paths import safe_file_name
+from spade_pyserini.models.cutting import can_cut, prefixes, slices
 
+MOST_BYTES = 1 << 28  # of a tokenizer.json
+SLICE = 1 << 16  # characters that are tokenized at once to count the WordPieces of a text
 MAX_TERM_LENGTH = 255  # Lucene's analyzers split longer terms
 PRETRAINED = Path(__file__).with_name("pretrained")  # models that ship with the package
 
@@ -57,6 +61,8 @@ class WordPieces:
         self.continuation_ids = frozenset(
             term_id for term, term_id in vocabulary.items() if term.startswith(prefix)
         )
+        self._can_cut = can_cut(self._definition)
+        self._longest_word: int = self._definition["model"].get("max_input_chars_per_word", 100)
         self.mask_id: int = vocabulary.get("[MASK]", -1)
         self.terms = sorted(vocabulary, key=vocabulary.__getitem__)
 
@@ -67,6 +73,7 @@ class WordPieces:
         file = path / "tokenizer.json" if path.is_dir() else path
         if not file.is_file():
             raise NotFoundError(f"{file}: no such file; the folder of a model has a tokenizer.json")
+        _check_definition(file)
         try:
             wordpieces = cls(Tokenizer.from_file(str(file)))
         except Exception as error:  # the library raises bare Exception
@@ -125,31 +132,69 @@ class WordPieces:
 
     def document_ids(self, texts: list[str], max_length: int) -> list[list[int]]:
         """Return the vocabulary ids of documents with [CLS] and [SEP], cut to ``max_length``."""
-        return [document.ids for document in self.cut_documents(texts, max_length)]
+        self._tokenizer.enable_truncation(max_length)
+        try:
+            if not self._can_cut:
+                return [encoding.ids for encoding in self._tokenizer.encode_batch(texts)]
+            attempts = [prefixes(text, max_length, self._longest_word) for text in texts]
+            firsts = [next(attempt) for attempt in attempts]
+            ids = [encoding.ids for encoding in self._tokenizer.encode_batch(firsts)]
+            for number, attempt in enumerate(attempts):
+                while len(ids[number]) < max_length and (text := next(attempt, None)) is not None:
+                    ids[number] = self._tokenizer.encode(text).ids
+            return ids
+        finally:
+            self._tokenizer.no_truncation()
 
     def cut_documents(self, texts: list[str], max_length: int) -> list[DocumentIds]:
         """Return the ids of documents, cut to ``max_length``, and how much was left out.
 
-        The tokenizer splits a complete text in any case, and its own truncation does not return the
-        length. Cutting here gives the same ids and the length.
+        The tokenizer gets at most `SLICE` characters at once, unless a text has no whitespace,
+        because its memory grows with the text.
         """
-        before, after = self._special_ends
-        room = max_length - len(before) - len(after)
         documents = []
-        for encoding in self._tokenizer.encode_batch(texts, add_special_tokens=False):
-            ids = encoding.ids
-            kept = [*before, *ids[:room], *after]
-            documents.append(DocumentIds(kept, len(ids), max(0, len(ids) - room)))
+        for text, ids in zip(texts, self.document_ids(texts, max_length), strict=True):
+            length = len(ids) - self._specials
+            if len(ids) == max_length:  # probably cut
+                length = self._count_wordpieces(text)
+            documents.append(DocumentIds(ids, length, length + self._specials - len(ids)))
         return documents
 
+    def _count_wordpieces(self, text: str) -> int:
+        """Count the WordPieces of a text, in slices that end before whitespace."""
+        parts = slices(text, SLICE) if self._can_cut else [text]
+        return sum(
+            len(self._tokenizer.encode(part, add_special_tokens=False).ids) for part in parts
+        )
+
     @cached_property
-    def _special_ends(self) -> tuple[list[int], list[int]]:
-        """The ids that the tokenizer puts before and after a text, [CLS] and [SEP]."""
-        text = next(term for term in self.terms if term.isalnum())
-        plain = self._tokenizer.encode(text, add_special_tokens=False).ids
-        ids = self._tokenizer.encode(text).ids
-        start = next(n for n in range(len(ids)) if ids[n : n + len(plain)] == plain)
-        return ids[:start], ids[start + len(plain) :]
+    def _specials(self) -> int:
+        """The number of ids that the tokenizer adds to a text, those of [CLS] and [SEP]."""
+        return len(self._tokenizer.encode("").ids)
+
+
+def _check_definition(file: Path) -> None:
+    """Check the vocabulary of a ``tokenizer.json`` before the library allocates memory for it."""
+    definition = read_json_file(file, MOST_BYTES)
+    model = definition.get("model")
+    if not isinstance(model, dict) or model.get("type") not in (None, "WordPiece"):
+        return  # reported by `WordPieces.check`, or by the library
+    vocabulary, added = model.get("vocab"), definition.get("added_tokens") or []
+    if not isinstance(vocabulary, dict) or not vocabulary:
+        raise InputError("the tokenizer has no vocabulary", file)
+    ids = dict(vocabulary)
+    for token in added if isinstance(added, list) else ():
+        if isinstance(token, dict):
+            ids[str(token.get("content"))] = token.get("id")
+    if any(type(term_id) is not int for term_id in ids.values()):
+        raise InputError("a token of the vocabulary has no integer as its id", file)
+    numbers = set(ids.values())
+    if len(numbers) != len(ids):
+        raise InputError("two tokens of the vocabulary have the same id", file)
+    if (least := min(numbers)) < 0 or max(numbers) >= len(ids):
+        wrong = least if least < 0 else max(numbers)
+        message = f"the vocabulary has {len(ids):,} tokens, but the id {wrong:,}"
+        raise InputError(f"{message}; ids must be 0 to {len(ids) - 1:,}", file)
 
 
 def resolve_tokenizer(name: str | Path) -> Path:

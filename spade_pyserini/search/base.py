@@ -9,16 +9,28 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.formats.unicode import is_valid_unicode
+from spade_pyserini.index.opening import IndexFiles, open_index
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import translate_java_errors
 from spade_pyserini.records import Hit, Ranking, Topic
 
 MOST_HITS = 1_000_000
+
+
+class OpenedIndex(NamedTuple):
+    """The manifest of an index and its searcher in Java."""
+
+    manifest: IndexManifest
+    searcher: Any
+
+    def close(self) -> None:
+        """Close the searcher."""
+        self.searcher.close()
 
 
 class LuceneSearcher:
@@ -30,20 +42,34 @@ class LuceneSearcher:
 
     kind: str
 
-    def __init__(self, index: str | Path, manifest: IndexManifest, java_searcher: Any) -> None:
-        """Open ``index`` with the Java class ``java_searcher``."""
-        self.index, self.manifest = Path(index), manifest
-        if manifest.kind != self.kind:
-            raise ArtifactError(f"{index} is a {manifest.kind} index, not {self.kind}")
+    def __init__(
+        self, index: str | Path, java_searcher: Any, *, check: bool = True, foreign: bool = False
+    ) -> None:
+        """Open ``index`` with the Java class ``java_searcher``.
+
+        ``check`` compares the files with their checksums, unless that was done before. ``foreign``
+        accepts an index without a manifest.
+        """
+        self.index, self._java_searcher = Path(index), java_searcher
         # Lucene accepts at most 1,024 terms per query by default.
         jvm.java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
+        opened = open_index(self.index, self._open, check=check, foreign=foreign)
+        self.manifest = opened.manifest
+
+    def _open(self, files: IndexFiles) -> OpenedIndex:
+        """Open the files of an index in Java; raise `ArtifactError` if they are not as expected."""
+        manifest = files.manifest
+        if manifest.kind != self.kind:
+            raise ArtifactError(f"{self.index} is a {manifest.kind} index, not {self.kind}")
         with translate_java_errors(self.index, "open"):
-            self._searcher = java_searcher(str(self.index))
+            self._searcher = self._java_searcher(str(files.folder))
             documents = self._count_documents()
         if documents != manifest.documents:
-            message = f"{index} has {documents} documents, but its manifest says"
+            self._searcher.close()
+            message = f"{self.index} has {documents} documents, but its manifest says"
             cure = "build it again with overwrite=True"
             raise ArtifactError(f"{message} {manifest.documents}; {cure}")
+        return OpenedIndex(manifest, self._searcher)
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """Return the ``k`` best documents for ``query``."""

@@ -88,7 +88,7 @@ def document_id(docid: str, delimiter: str = "#") -> str:
 
 
 def best_passages(hits: list[Hit], delimiter: str = "#") -> list[Hit]:
-    """Return each document once, with the rank order and score of its best passage (MaxP)."""
+    """Return each document once, at the position and with the score of its best passage (MaxP)."""
     best: dict[str, Hit] = {}
     for hit in hits:
         docid = document_id(hit.docid, delimiter)

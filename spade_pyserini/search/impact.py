@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.index_manifest import IndexManifest
-from spade_pyserini.index.describe import describe_index
+from spade_pyserini.index.opening import IndexFiles, open_postings
 from spade_pyserini.index.postings import Postings, parse_impacts
-from spade_pyserini.index.tokenizer import index_tokenizer
+from spade_pyserini.index.tokenizer import load_tokenizer
 from spade_pyserini.lucene import jvm
 from spade_pyserini.records import Hit
-from spade_pyserini.search.base import LuceneSearcher
+from spade_pyserini.search.base import LuceneSearcher, OpenedIndex
 
 
 class ImpactSearcher(LuceneSearcher):
@@ -25,22 +24,27 @@ class ImpactSearcher(LuceneSearcher):
     With ``tokenizer`` (a file, or the folder or name of a model), the index may have been built by
     another tool. If pyserini started the JVM of this process first, spade.jar is not on its class
     path: searches then use Anserini's searcher, which is slower, and `doc`, `matched_terms` and
-    `unknown_terms` raise `JavaError`.
+    `unknown_terms` raise `JavaError`. ``check=False`` leaves out the check of the files' checksums
+    that is made the first time an index is opened on this machine.
     """
 
     kind = "impact"
 
-    def __init__(self, index: str | Path, tokenizer: str | Path | None = None) -> None:
-        folder = Path(index)
-        self.wordpieces = index_tokenizer(folder, tokenizer)
-        manifest = describe_index(folder) if tokenizer else IndexManifest.load(folder)
+    def __init__(
+        self, index: str | Path, tokenizer: str | Path | None = None, *, check: bool = True
+    ) -> None:
+        self._tokenizer = tokenizer
         self._has_spade_jar = jvm.has_spade_jar()
         if self._has_spade_jar:
             java_searcher = jvm.spade_class("ImpactHits")
         else:
             java_searcher = jvm.java_class("io.anserini.search.SimpleImpactSearcher")
-        super().__init__(folder, manifest, java_searcher)
         self._postings: Postings | None = None
+        super().__init__(index, java_searcher, check=check, foreign=bool(tokenizer))
+
+    def _open(self, files: IndexFiles) -> OpenedIndex:
+        self.wordpieces = load_tokenizer(self.index, files.manifest, self._tokenizer)
+        return super()._open(files)
 
     def doc(self, docid: str) -> dict[str, int] | None:
         """Return the impacts of a document, or None if the index does not have it.
@@ -50,8 +54,12 @@ class ImpactSearcher(LuceneSearcher):
         if self._impacts("", docid) is None:
             return None
         if self._postings is None:
-            self._postings = Postings(self.index)
+            self._postings = open_postings(self.index, check=False)
         return self._postings.vectors([docid])[0]
+
+    def query_terms(self, text: str) -> list[str]:
+        """Return the distinct WordPieces of a query in their order."""
+        return self.wordpieces.query_terms(text)
 
     def matched_terms(self, query: str, docid: str) -> dict[str, int]:
         """Return the terms of the query that a document has, with impacts, largest first."""
@@ -118,6 +126,6 @@ class ImpactSearcher(LuceneSearcher):
 
 
 def _parse_hits(lines: str) -> list[Hit]:
-    """Parse lines of a score, a blank and a docid."""
+    """Parse lines of a score, a space and a docid."""
     parts = (line.partition(" ") for line in lines.split("\n")[:-1])
     return [Hit(docid, int(score)) for score, _, docid in parts]

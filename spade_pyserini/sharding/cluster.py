@@ -22,7 +22,7 @@ from spade_pyserini.errors import NotFoundError, SpadeError
 from spade_pyserini.sharding.protocols import Advance
 from spade_pyserini.sharding.worker import Job, Result, Worker, movable
 
-MAX_DEATHS = 3  # of workers that processed the same shard, until the job fails
+MAX_DEATHS = 3  # the job fails after this many workers died on the same shard
 QUEUE_LENGTH = 2  # shards that a worker is sent at a time
 
 
@@ -64,10 +64,10 @@ class _Driver:
         output = replace(job.output, folder=job.output.folder.resolve())
         self.job = ray.put(replace(job, task=movable(job).on_device("cpu"), output=output))
         self.lost: deque[int] = deque()  # shards of dead workers
-        self.index = 0  # of the next shard of this part
+        self.index = 0  # index of the next shard among the shards of this part
         self.ended: set[Any] = set()  # workers that reached the end of the corpus
-        self.deaths: Counter[int] = Counter()  # by shard number
-        self.workers: list[Any] = []  # that are alive, as far as is known
+        self.deaths: Counter[int] = Counter()  # number of dead workers by shard number
+        self.workers: list[Any] = []  # workers not known to be dead
         self.pending: dict[Any, tuple[Any, int]] = {}  # Ray reference: (worker, shard number)
 
     def run(self) -> Iterator[Result]:

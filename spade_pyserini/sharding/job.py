@@ -15,7 +15,7 @@ from spade_pyserini.sharding.protocols import Advance, M
 from spade_pyserini.sharding.worker import Job, Result, run_here
 
 Runner = Callable[[Job, Advance], Iterator[Result]]
-"""Starts workers and yields their results: `run_here`, or one for processes or a cluster."""
+"""A function that starts the workers of a job and yields their results, such as `run_here`."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from secrets import token_hex
 from typing import IO, Any
 
 from spade_pyserini.errors import ArtifactError
@@ -125,7 +124,7 @@ class PlainFiles:
     def write(self, folder: Path, number: int) -> Iterator[IO[bytes]]:
         """Write a shard to a temporary file next to the folder, then move it into the folder."""
         name = self.shard_name(number)
-        with atomic_write(folder / name, sibling(folder, f"{name}.{token_hex(4)}.tmp")) as stream:
+        with atomic_write(folder / name, near=sibling(folder, name)) as stream:
             yield stream
 
     def record(self, folder: Path, number: int, documents: int, input_sha256: str) -> PlainShard:

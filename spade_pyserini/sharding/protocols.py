@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dataclasses import Field
 
 Advance = Callable[[int, int], None]
-"""Reports progress: the number of documents that were processed, and of terms in their vectors."""
+"""A function that is called with the number of processed documents and of their vectors' terms."""
 
 
 class ShardRecord(Protocol):

@@ -11,7 +11,9 @@ from typing import Generic
 
 from spade_pyserini.errors import ArtifactError, OutputExistsError, SpadeError, describe_differences
 from spade_pyserini.formats.locks import lock
+from spade_pyserini.formats.outputs import refuse_file
 from spade_pyserini.formats.paths import is_local, remove, sibling
+from spade_pyserini.formats.private_names import temporary_of
 from spade_pyserini.sharding.bad_documents import list_bad_documents
 from spade_pyserini.sharding.part import ALL_SHARDS, MANIFEST, Part, parts_of, shard_number
 from spade_pyserini.sharding.protocols import M, Settings, ShardFiles, ShardRecord
@@ -38,6 +40,7 @@ class Output(Generic[M]):
     @contextmanager
     def locked(self) -> Iterator[set[str]]:
         """Lock the output; yield a set whose messages are listed as bad documents on exit."""
+        refuse_file(self.folder, self.parameter)  # before a lock or a list is written next to it
         path = self.part.errors_path(self.folder)
         with lock(self.part.lock_path(self.folder)), list_bad_documents(path) as bad_documents:
             yield bad_documents
@@ -58,7 +61,7 @@ class Output(Generic[M]):
         unless ``keep_complete``.
         """
         if self.part != ALL_SHARDS and sibling(self.folder, MANIFEST).exists():
-            message = f"{self.folder} is already complete, without parts"
+            message = f"{self.folder} was already completed by a run without parts"
             raise OutputExistsError(f"{message}; choose another {self.parameter}")
         if not sibling(self.folder, self.part.manifest).exists():
             return None
@@ -121,9 +124,7 @@ class Output(Generic[M]):
 
     def _clear(self) -> None:
         """Remove the shards of this part. Files that are not shards are an error."""
-        if self.folder.is_file():
-            message = f"{self.folder} is a file, a folder was expected"
-            raise OutputExistsError(f"{message}; choose another {self.parameter}")
+        refuse_file(self.folder, self.parameter)
         names = [path.name for path in self.folder.iterdir()] if self.folder.is_dir() else []
         for name in names:
             if not self.files.is_shard_name(name):
@@ -144,8 +145,8 @@ class Output(Generic[M]):
     def _remove_unfinished(self) -> None:
         """Remove temporary files that a killed run of this part left next to the folder."""
         start = sibling(self.folder, "docs")
-        pattern = re.compile(rf"{re.escape(start.name)}(\d{{4,}})\.[\w.]+\.tmp")
+        pattern = re.compile(rf"{re.escape(start.name)}(\d{{4,}})\.[\w.]+")
         for path in start.parent.iterdir() if is_local(start) else ():
-            match = pattern.fullmatch(path.name)
+            match = pattern.fullmatch(temporary_of(path.name) or "")
             if match and self.part.has(int(match[1])):
                 remove(path)

@@ -146,7 +146,7 @@ class _Read(NamedTuple):
 
 
 class _ReadAhead:
-    """Reads shards one after the other; the next can be started before it is needed."""
+    """Reads shards one after the other; reading the next can begin before it is needed."""
 
     def __init__(
         self, pool: ThreadPoolExecutor, read: Callable[[int], _Read], numbers: Iterable[int]

@@ -1,6 +1,6 @@
 """Training SpaDE by recipe: warm-up, co-training and learned pruning.
 
-The modules of this package are the paper; `spade_pyserini.train.beyond` holds additions to it.
+The modules of this package implement the paper; `spade_pyserini.train.beyond` holds additions.
 Read `loop` first, then `objective` and `losses` (Eq. 11 and 12), `cotraining` and `pruning`.
 """
 

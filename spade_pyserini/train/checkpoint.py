@@ -18,18 +18,22 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from accelerate import Accelerator
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from spade_pyserini.errors import ArtifactError, SpadeError
+from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.paths import remove
 from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.adapters import is_frozen
+from spade_pyserini.models.tensor_files import write_tensors
 
 FORMAT = "spade_pyserini.checkpoint/1"
 NAME = "checkpoint"
 RANDOM = "random."
+TENSORS = "tensors.safetensors"
+DIGEST = "tensors_sha256"
 
 
 class Counter(Protocol):
@@ -98,8 +102,8 @@ def save_checkpoint(run: Path, state: dict[str, Any], tensors: dict[str, Tensor]
     remove(fresh)
     fresh.mkdir(parents=True)
     copies = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
-    save_file(copies, fresh / "tensors.safetensors")
-    write_sealed(fresh / "state.json", {"format": FORMAT, **state})
+    digest = write_tensors(fresh / TENSORS, copies)
+    write_sealed(fresh / "state.json", {"format": FORMAT, DIGEST: digest, **state})
     remove(old)
     if (run / NAME).exists():
         (run / NAME).rename(old)
@@ -115,7 +119,10 @@ def load_checkpoint(run: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | Non
         return None
     try:
         state = read_sealed(folder / "state.json", FORMAT)
-        return state, load_file(folder / "tensors.safetensors")
+        # Earlier versions wrote no digest.
+        if state.pop(DIGEST, None) not in (None, sha256(folder / TENSORS)):
+            raise ArtifactError(f"{TENSORS} differs from its digest")
+        return state, load_file(folder / TENSORS)
     except (SpadeError, SafetensorError, OSError) as error:
         message = f"{folder}: the checkpoint is damaged ({error})"
         raise ArtifactError(f"{message}; remove it to start the run again") from None

@@ -14,7 +14,13 @@ from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.formats.runs import read_run
 from spade_pyserini.train.recipe import Recipe
-from spade_pyserini.train.samples import DataDir, Sample, read_triples, samples_from_qrels
+from spade_pyserini.train.samples import (
+    DataDir,
+    Sample,
+    read_triples,
+    samples_from_qrels,
+    spread,
+)
 from spade_pyserini.train.settings import TrainingCollection
 
 logger = logging.getLogger(__name__)
@@ -60,7 +66,7 @@ def load_training_data(
 ) -> TrainingData:
     """Read all collections of the recipe; names are looked up below ``data_dir``.
 
-    ``unlabelled`` makes the samples of collections without qrels and triples.
+    ``unlabelled`` is called to make the samples of collections without qrels and triples.
     """
     collections = recipe.training_collections
     if len({bool(collection.teacher) for collection in collections}) > 1:
@@ -102,10 +108,13 @@ def _load_collection(
             raise UsageError(f"the recipe names no {name}; add {name}=NAME")
     topics = read_topics(collection.queries, data_dir=data_dir)
     queries = {topic.qid: topic.text for topic in topics}
-    samples = _read_samples(collection, recipe, data_dir, unlabelled)
+    sampled = {topic.qid for topic in spread(topics, collection.sample)}
+    chosen = sampled if collection.sample else None
+    samples = _read_samples(collection, recipe, data_dir, unlabelled, chosen)
     for sample in samples:
         if sample.qid not in queries:
             raise InputError(f"no topic has the id {sample.qid!r}", collection.queries)
+    samples = [sample for sample in samples if sample.qid in sampled]
     documents = _read_documents(collection, samples, data_dir)
     samples = _with_documents(collection, samples, documents)
     used = {sample.qid for sample in samples}
@@ -126,14 +135,14 @@ def _read_samples(
     recipe: Recipe,
     data_dir: DataDir,
     unlabelled: SampleSource | None,
+    qids: set[str] | None,
 ) -> list[Sample]:
     if collection.qrels and collection.triples:
         raise UsageError("the recipe has both qrels and triples; remove one of them")
     if collection.triples is not None:
         return list(read_triples(Path(collection.triples)))
     if collection.qrels is not None:
-        number = recipe.data.hard_negatives
-        return samples_from_qrels(collection.qrels, collection.negatives, number, data_dir)
+        return samples_from_qrels(collection, recipe.data, data_dir, qids)
     if unlabelled is None:
         raise UsageError("the recipe needs qrels or triples; add qrels=NAME")
     return unlabelled(collection, recipe)
@@ -160,10 +169,12 @@ def _with_documents(
     if not missing:
         return samples
     complete = [sample for sample in samples if documents.keys() >= set(sample.docids)]
-    message = f"{len(missing)} documents of the samples are not in the corpus, {missing[0]!r}"
+    message = (
+        f"{len(missing)} documents of the samples are not in the corpus, for example {missing[0]!r}"
+    )
     # Judgements often name documents that a version of a corpus lacks; triples should not.
     if collection.triples or not complete:
-        raise InputError(f"{message} among them", collection.corpus)
+        raise InputError(message, collection.corpus)
     left_out = len(samples) - len(complete)
     logger.warning("%s: %s; %d samples are left out", collection.corpus, message, left_out)
     return complete

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
@@ -26,10 +27,11 @@ from spade_pyserini.models.pruning import drop_small_weights
 from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import count_terms
 from spade_pyserini.models.wordpieces import WordPieces
+from spade_pyserini.progress import counting_bar
 from spade_pyserini.records import Document, Hit, Ranking, Topic
 from spade_pyserini.train.queries import query_vectors
 from spade_pyserini.train.recipe import Recipe
-from spade_pyserini.train.samples import DataDir
+from spade_pyserini.train.samples import DataDir, spread
 from spade_pyserini.train.settings import DevCollection
 
 logger = logging.getLogger(__name__)
@@ -85,7 +87,7 @@ class DevSet:
         ratio = model.config.prune_ratio
         numbers, expanded = torch.zeros(len(alphas), dtype=torch.long), 0
         sums = [0.0, 0.0]
-        for batch, positions in batches(ids, BATCH_TOKENS):
+        for batch, positions in self._batches(ids):
             with autocast(precision, model.kept.device):
                 both = model(*pad_batch(batch, model.kept.device))
             own, added = (vectors.float() for vectors in both)
@@ -98,12 +100,20 @@ class DevSet:
             own, added = (vectors[:, columns] * weights[columns] for vectors in (own, added))
             for number, alpha in enumerate(alphas):
                 mixed = mix(own, added, alpha, model.config.saturate)
-                if ratio:  # the largest weight of a document may be that of any term
+                # The largest weight of a document may be that of a term in no query.
+                if ratio:
                     mixed = drop_small_weights(mixed, ratio)
                     numbers[number] += (mixed > 0).sum()
                     mixed = mixed[:, terms]
                 relevance[number][:, positions] = (queries @ mixed.T).cpu()
         return Scores(relevance, numbers, expanded, *sums)
+
+    def _batches(self, ids: list[list[int]]) -> Iterator[tuple[list[list[int]], list[int]]]:
+        """The documents in batches, with a progress bar below that of the training."""
+        with counting_bar(f"validating {self.name}", "documents", len(ids), leave=False) as bar:
+            for batch, positions in batches(ids, BATCH_TOKENS):
+                yield batch, positions
+                bar.update(len(batch))
 
     def measure(self, relevance: Tensor) -> tuple[float, float]:
         """MRR@10 and nDCG@10 of scores [topics, documents]."""
@@ -128,7 +138,7 @@ class DevSet:
 
 def _count_terms(own: Tensor, added: Tensor, alphas: tuple[float, ...]) -> Tensor:
     """Count the terms of the aggregated vectors for each alpha, [alphas]."""
-    only = {0.0: own > 0, 1.0: added > 0}  # only one encoder contributes
+    only = {0.0: own > 0, 1.0: added > 0}  # with alpha 0 or 1, only one encoder contributes
     numbers = {alpha: int(terms.sum()) for alpha, terms in only.items()}
     either = int((only[0.0] | only[1.0]).sum())
     return torch.tensor([numbers.get(alpha, either) for alpha in alphas])
@@ -146,9 +156,7 @@ def _read_judged_topics(collection: DevCollection, data_dir: DataDir) -> tuple[l
     topics = [topic for topic in topics if topic.qid in judged]
     if not topics:
         raise InputError(f"no topic has judgements in {collection.qrels}", collection.queries)
-    if 0 < collection.sample < len(topics):
-        spread = range(collection.sample)
-        topics = [topics[number * len(topics) // collection.sample] for number in spread]
+    topics = spread(topics, collection.sample)
     return topics, {topic.qid: judged[topic.qid] for topic in topics}
 
 

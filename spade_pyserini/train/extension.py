@@ -54,7 +54,7 @@ class Extension:
         return {}
 
     def optimizers(self) -> dict[str, torch.optim.Optimizer]:
-        """Optimizers, by name, to step with the optimizer of each encoder."""
+        """Further optimizers, by name; each steps whenever the optimizer of an encoder does."""
         return {}
 
     def after_step(self) -> None:

@@ -22,10 +22,10 @@ from typing import Any
 import torch
 from accelerate.utils import broadcast_object_list
 from torch import Tensor
-from tqdm import tqdm
 
 from spade_pyserini.errors import SpadeError, UsageError
 from spade_pyserini.models.aggregation import mix
+from spade_pyserini.progress import counting_bar
 from spade_pyserini.train.beyond.extensions import extend
 from spade_pyserini.train.beyond.unlabelled import samples_from_run
 from spade_pyserini.train.checkpoint import TrainingState
@@ -111,11 +111,12 @@ class Trainer:
         """
         steps, settings = self.recipe.optimization.steps, self.recipe.validation
         self._restore()
-        with tqdm(total=steps, initial=self.step, desc="training", disable=None) as bar:
+        with counting_bar("training", "steps", steps, self.step) as bar:
             while self.step < steps and self.selection.worse < settings.patience:
                 parts = self.train_step()
+                shown = {key: f"{value:.3f}" for key, value in parts.items()}
+                bar.set_postfix(shown, refresh=False)
                 bar.update()
-                bar.set_postfix({key: f"{value:.3f}" for key, value in parts.items()})
                 if self.step % settings.validate_every == 0 or self.step == steps:
                     self._validate()
                     self._save()
@@ -245,6 +246,11 @@ class Trainer:
             figures = self.selection.update(self.model, self.step)
             if figures is not None:
                 self.log.write("validation", self.step, **figures._asdict())
+                best = self.selection.best.get("step")
+                shown = "" if best is None else f", best so far at step {best}"
+                message = "step %d of %d: MRR@10 %.4f on validation%s"
+                steps = self.recipe.optimization.steps
+                logger.info(message, self.step, steps, figures.mrr, shown)
         # Only the main process validates; the others have to stop at the same step.
         best_and_worse = [self.selection.best, self.selection.worse]
         self.selection.best, self.selection.worse = broadcast_object_list(best_and_worse)

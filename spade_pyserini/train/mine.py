@@ -11,6 +11,7 @@ from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import OutputExistsError, UsageError
 from spade_pyserini.index import build_bm25_index
+from spade_pyserini.records import Topic
 from spade_pyserini.search import Bm25Searcher, SearchOptions, search_topics, write_run
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.samples import DataDir
@@ -34,7 +35,8 @@ def mine_negatives(
     """Search the recipe's queries with BM25; returns the runs that were written.
 
     ``negatives.<corpus>.txt`` is for the setting ``negatives``. It also contains relevant
-    documents, which training skips. ``pool.<corpus>.txt`` is for the setting ``pool`` of a
+    documents, which training skips. Collections with a ``teacher`` have none: the stage ``teach``
+    writes their candidates. ``pool.<corpus>.txt`` is for the setting ``pool`` of a
     validation collection.
     """
     folder = Path(output)
@@ -50,6 +52,8 @@ def _runs_to_mine(recipe: Recipe, data_dir: DataDir) -> list[MinedRun]:
 
     runs: list[MinedRun] = []
     for collection in recipe.training_collections:
+        if collection.teacher:
+            continue
         corpus, queries = collection.corpus, collection.queries
         if not queries:
             raise UsageError("the recipe names no queries; add queries=NAME")
@@ -77,13 +81,28 @@ def _search(run: MinedRun, folder: Path, hits: int, data_dir: DataDir) -> None:
     if run.qrels is not None:
         judged = read_qrels(run.qrels, data_dir=data_dir)
         topics = [topic for topic in topics if topic.qid in judged]
-    documents = open_corpus(run.corpus, data_dir=data_dir)
-    index, path = folder / f"bm25.{documents.name}", folder / run.file
+    path = folder / run.file
+    with _bm25(run.corpus, folder, data_dir) as searcher:
+        rankings = search_topics(searcher, topics, SearchOptions(hits=hits, threads=2))
+        without = write_run(rankings, path, "bm25", overwrite=True)
+    logger.info("%s: %d topics, %d of them without a hit", path, len(topics), without)
+
+
+def bm25_hits(
+    corpus: str, topics: list[Topic], folder: Path, hits: int, data_dir: DataDir
+) -> dict[str, list[str]]:
+    """Return the docids of BM25's first hits for each topic. The index is kept in ``folder``."""
+    with _bm25(corpus, folder, data_dir) as searcher:
+        rankings = search_topics(searcher, topics, SearchOptions(hits=hits, threads=2))
+        return {ranking.qid: [hit.docid for hit in ranking.hits] for ranking in rankings}
+
+
+def _bm25(corpus: str, folder: Path, data_dir: DataDir) -> Bm25Searcher:
+    """A searcher of the corpus, whose index is built in ``folder`` unless it is there already."""
+    documents = open_corpus(corpus, data_dir=data_dir)
+    index = folder / f"bm25.{documents.name}"
     try:
         build_bm25_index(documents, index, threads=2)
     except OutputExistsError:  # the corpus has changed since the index was built
         build_bm25_index(documents, index, threads=2, overwrite=True)
-    with Bm25Searcher(index) as searcher:
-        rankings = search_topics(searcher, topics, SearchOptions(hits=hits, threads=2))
-        without = write_run(rankings, path, "bm25", overwrite=True)
-    logger.info("%s: %d topics, %d of them without a hit", path, len(topics), without)
+    return Bm25Searcher(index)

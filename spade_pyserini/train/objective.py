@@ -26,7 +26,13 @@ class Objective:
         self.extensions = extensions
         self.relevant: dict[str, set[str]] = {}
         for sample in data.samples:
-            self.relevant.setdefault(sample.qid, set()).add(sample.positive)
+            relevant = self.relevant.setdefault(sample.qid, set())
+            relevant.add(sample.positive)
+            scores = data.teacher.get(sample.qid, {})
+            # A negative that the teacher scores above the positive is assumed to be relevant.
+            relevant |= {
+                x for x in sample.negatives if scores and scores[x] > scores[sample.positive]
+            }
 
     def documents(self, samples: Sequence[int]) -> list[str]:
         """The docids of a batch: all positives, then all hard negatives."""

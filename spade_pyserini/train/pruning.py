@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from spade_pyserini.errors import UsageError
 from spade_pyserini.train.settings import PruningSettings
 
 
@@ -38,6 +39,9 @@ class DocumentFrequency:
         period = self.steps // self.settings.period - 1
         gamma = self.settings.gammas[min(period, len(self.settings.gammas) - 1)]
         frequent = (self.counts > gamma * self.documents).to(kept.device) & kept
+        if not (kept & ~frequent).any():
+            message = f"pruning with gamma {gamma} would remove every term that is left"
+            raise UsageError(f"{message}; choose larger values of gammas, or gammas=[]")
         kept &= ~frequent
         self.counts.zero_()
         self.documents = 0

@@ -39,6 +39,7 @@ from spade_pyserini.train.settings import (
     ModelSettings,
     OptimizationSettings,
     PruningSettings,
+    TeachingSettings,
     TermWeightSettings,
     TrainingCollection,
     ValidationSettings,
@@ -59,6 +60,7 @@ class Recipe:
     cotraining: CotrainingSettings = field(default_factory=CotrainingSettings)
     pruning: PruningSettings = field(default_factory=PruningSettings)
     validation: ValidationSettings = field(default_factory=ValidationSettings)
+    teaching: TeachingSettings = field(default_factory=TeachingSettings)
     distillation: DistillationSettings = field(default_factory=DistillationSettings)
     term_weights: TermWeightSettings = field(default_factory=TermWeightSettings)
 
@@ -198,6 +200,8 @@ def _load(name: str | Path, derived: tuple[Path, ...]) -> Recipe:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"not a TOML file ({error})", path) from None
+    except RecursionError:
+        raise InputError("TOML nested too deeply", path) from None
     base = values.pop("base", None)
     if base is None:
         return _change(Recipe(), values, str(path))
@@ -214,7 +218,7 @@ def _parse(setting: str) -> tuple[str, Any]:
         raise UsageError(f"recipe: {setting!r} is not a setting; write name=value")
     try:
         return key.strip(), tomllib.loads(f"x = {value}")["x"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return key.strip(), value
 
 

@@ -42,10 +42,11 @@ def write_card(run: Path, recipe: Recipe, best: dict[str, Any]) -> Path:
 
     ``best`` holds the step of the validation that the figures come from, or nothing.
     """
+    # Collections are listed above the table of settings.
     settings = [
         [name, str(value)]
         for name, value in recipe.flat().items()
-        if value is not None and not name.endswith(".collections")  # listed above the table
+        if value is not None and not name.endswith(".collections")
     ]
     figures = "It was not validated."
     qrels = ", ".join(f"`{collection.qrels}`" for collection in recipe.dev_collections)

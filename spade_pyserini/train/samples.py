@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.errors import InputError
 from spade_pyserini.formats.lines import read_lines
 from spade_pyserini.formats.runs import read_run
+from spade_pyserini.train.settings import DataSettings, TrainingCollection
 
 logger = logging.getLogger(__name__)
 DataDir = str | Path | None
+T = TypeVar("T")
 
 
 class Sample(NamedTuple):
@@ -27,6 +29,20 @@ class Sample(NamedTuple):
     def docids(self) -> tuple[str, ...]:
         """The positive, then the negatives."""
         return (self.positive, *self.negatives)
+
+
+def spread(items: Sequence[T], number: int) -> list[T]:
+    """Return ``number`` of the items, spread evenly over the sequence; all if it is 0 or more."""
+    if not 0 < number < len(items):
+        return list(items)
+    return [items[position * len(items) // number] for position in range(number)]
+
+
+def choose_negatives(docids: list[str], number: int, settings: DataSettings) -> list[str]:
+    """Return ``number`` of the ranked documents, or all if there are fewer."""
+    if settings.choose_negatives == "spread" and number:
+        return spread(docids, number)
+    return docids[:number]
 
 
 def read_triples(path: Path) -> Iterator[Sample]:
@@ -43,24 +59,31 @@ def read_triples(path: Path) -> Iterator[Sample]:
 
 
 def samples_from_qrels(
-    qrels: str, negatives: str | None, hard_negatives: int, data_dir: DataDir = None
+    collection: TrainingCollection,
+    settings: DataSettings,
+    data_dir: DataDir = None,
+    qids: Container[str] | None = None,
 ) -> list[Sample]:
-    """One sample for each relevant document.
+    """One sample for each relevant document of the collection's qrels, or of the topics ``qids``.
 
-    Its negatives are the first ``hard_negatives`` documents of the query in the run ``negatives``
-    that are not relevant. Queries with fewer are left out.
+    Its negatives are ``hard_negatives`` documents of the query in the run ``negatives`` that are
+    not relevant. Queries with fewer are left out.
     """
+    qrels, negatives = collection.qrels or "", collection.negatives
     ranked: dict[str, list[str]] = {}
     if negatives:
         for ranking in read_run(negatives):
             ranked[ranking.qid] = [hit.docid for hit in ranking.hits]
-    wanted = hard_negatives if negatives else 0
+    wanted = settings.hard_negatives if negatives else 0
     samples: list[Sample] = []
     left_out: list[str] = []
     judgements = read_qrels(qrels, data_dir=data_dir)
+    if qids is not None:
+        judgements = {qid: judged for qid, judged in judgements.items() if qid in qids}
     for qid, judged in judgements.items():
         positives = [docid for docid, grade in judged.items() if grade > 0]
-        hard = [docid for docid in ranked.get(qid, []) if judged.get(docid, 0) <= 0][:wanted]
+        others = [docid for docid in ranked.get(qid, []) if judged.get(docid, 0) <= 0]
+        hard = choose_negatives(others, wanted, settings)
         if not positives or len(hard) < wanted:
             left_out.append(qid)
             continue

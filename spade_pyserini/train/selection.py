@@ -32,7 +32,9 @@ class ModelSelection:
         """The values of alpha to try: one if the strategy determines it."""
         settings = self.recipe.cotraining
         only = {"weighting": 0.0, "expansion": 1.0, "joint": settings.joint_alpha}
-        return (only[settings.strategy],) if settings.strategy in only else ALPHAS
+        if settings.strategy in only:
+            return (only[settings.strategy],)
+        return self.recipe.validation.alphas or ALPHAS
 
     def update(self, model: SpadeModel, step: int) -> Validation | None:
         """Validate the model after a step, and save it if it is the best one so far.

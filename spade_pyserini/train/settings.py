@@ -66,6 +66,7 @@ class TrainingCollection:
     corpus, queries, qrels, triples, negatives, expansions: as in `DataSettings`.
     teacher: as in `DistillationSettings`.
     share: relative share of the batches that come from this collection.
+    sample: only this many queries, spread evenly over the file; 0 means all.
     least_score: for unlabelled queries, see `spade_pyserini.train.beyond.unlabelled`.
     """
 
@@ -78,9 +79,11 @@ class TrainingCollection:
     teacher: str | None = None
     least_score: float = 0.0
     share: float = 1.0
+    sample: int = 0
 
     def __post_init__(self) -> None:
         check("share must be above 0", 0 < self.share < math.inf)
+        check_not_negative(self, ("sample",))
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,8 @@ class DataSettings:
     negatives: a TREC run from which hard negatives are drawn (N(q)). Without it, the negatives of
         a query are the other documents of its batch.
     hard_negatives: number of hard negatives for each query.
+    choose_negatives: ``first``, the first documents of the run, or ``spread``, documents that are
+        spread evenly over its hits: a run of teachers ranks false negatives first.
     expansions: file with text to append to documents, see `spade_pyserini.corpora.expansions`.
     collections: several collections, instead of the settings above. A batch comes from one of
         them; in co-training, each block does.
@@ -103,11 +108,14 @@ class DataSettings:
     triples: str | None = None
     negatives: str | None = None
     hard_negatives: int = 1
+    choose_negatives: str = "first"
     expansions: str | None = None
     collections: tuple[TrainingCollection, ...] = ()
 
     def __post_init__(self) -> None:
         check_not_negative(self, ("hard_negatives",))
+        known = self.choose_negatives in ("first", "spread")
+        check("choose_negatives must be first or spread", known)
 
 
 @dataclass(frozen=True)
@@ -213,10 +221,50 @@ class PruningSettings:
 
 
 @dataclass(frozen=True)
+class Teacher:
+    """A model whose scores are learned: a table ``[[teaching.teachers]]``.
+
+    model: its folder, which may hold an ONNX model, or its Hugging Face name.
+    kind: ``cross-encoder`` or ``bi-encoder``.
+    weight: factor of its scores: cosines of a bi-encoder, outputs of a cross-encoder.
+    max_length: tokens of a text, or of a pair of texts, that it reads.
+    pooling, query_prefix: of a bi-encoder, see `spade_pyserini.models.bi_encoder.open_bi_encoder`.
+    """
+
+    model: str = ""
+    kind: str = "cross-encoder"
+    weight: float = 1.0
+    max_length: int = 256
+    pooling: str = "mean"
+    query_prefix: str = ""
+
+    def __post_init__(self) -> None:
+        kinds = ("cross-encoder", "bi-encoder")
+        check("kind must be cross-encoder or bi-encoder", self.kind in kinds)
+        check_not_negative(self, ("weight",))
+        check_positive(self, ("max_length",))
+
+
+@dataclass(frozen=True)
+class TeachingSettings:
+    """Beyond the paper: the stage ``teach``, see `spade_pyserini.train.beyond.teach`.
+
+    teachers: the models that score candidates.
+    candidates: number of documents that are scored for each query.
+    """
+
+    teachers: tuple[Teacher, ...] = ()
+    candidates: int = 8
+
+    def __post_init__(self) -> None:
+        check("candidates must be 2 or more", self.candidates >= 2)
+
+
+@dataclass(frozen=True)
 class DistillationSettings:
     """Beyond the paper: learning from the scores of a stronger model.
 
-    teacher: a TREC run with the scores of every sample's own documents.
+    teacher: a TREC run with the scores of every sample's own documents, see the stage ``teach``.
     dense_teacher: instead, a sentence-transformers model (or ``minilm``) that scores every query
         with every document of its batch.
     teacher_scale: factor of the dense teacher's cosines.
@@ -305,6 +353,7 @@ class ValidationSettings:
     collections: several collections, instead of the settings above; figures are means over them.
     validate_every: number of steps between validations.
     patience: training stops after this many validations without an improvement.
+    alphas: values of alpha to choose from (alpha, Eq. 10); the paper's 0, 0.1, ... 1 if empty.
     """
 
     dev_corpus: str | None = None
@@ -316,8 +365,10 @@ class ValidationSettings:
     collections: tuple[DevCollection, ...] = ()
     validate_every: int = 1600
     patience: int = 5
+    alphas: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        check("alphas must be from 0 to 1", all(0 <= alpha <= 1 for alpha in self.alphas))
         check_not_negative(self, ("dev_depth", "dev_sample"))
         check_positive(self, ("validate_every", "patience"))
 

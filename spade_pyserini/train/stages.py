@@ -6,6 +6,7 @@ from pathlib import Path
 
 from spade_pyserini.errors import UsageError
 from spade_pyserini.train.beyond.masked_lm import fit_masked_lm
+from spade_pyserini.train.beyond.teach import teach
 from spade_pyserini.train.beyond.template_weights import fit_template_weights
 from spade_pyserini.train.beyond.term_vectors import fit_term_vectors
 from spade_pyserini.train.loop import train
@@ -37,7 +38,10 @@ def run_stage(
     """
     if stage == "mine":
         return mine_negatives(recipe, output, data_dir=data_dir)
+    if stage == "teach":
+        return teach(recipe, output, resume=resume, data_dir=data_dir)
     name = STAGE_ALIASES.get(stage, stage)
     if name not in STAGES:
-        raise UsageError(f"no stage is called {stage!r}; known names: mine, {', '.join(STAGES)}")
+        known = ", ".join(["mine", "teach", *STAGES])
+        raise UsageError(f"no stage is called {stage!r}; known names: {known}")
     return [STAGES[name](recipe, output, resume=resume, data_dir=data_dir)]

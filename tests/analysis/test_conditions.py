@@ -35,7 +35,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("- name: 2020-13-45", "not valid YAML"),
         ("name: one", "expected a list of conditions"),
         ([7], "condition 1 of the list: a condition must be a mapping, not 7"),
-        ([entry(colour="red")], "condition one: unknown: colour; known are name, title"),
+        (
+            [entry(colour="red")],
+            "condition one: unknown fields: colour; the fields are name, title",
+        ),
         ([{"name": "one"}], "condition one: title is missing"),
         ([entry(title=7)], "title: 7 is not a string"),
         ([entry(), entry()], "condition one: the name was used before"),

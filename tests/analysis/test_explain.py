@@ -17,9 +17,9 @@ from spade_pyserini.analysis.explain import (
     SHADES,
     explain_match,
     heat_map,
-    heat_map_html,
     split_by_impact,
 )
+from spade_pyserini.analysis.explanation_page import FIRST, explanation_page
 from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.explanation import TermWeight
@@ -112,7 +112,7 @@ def test_the_larger_the_impact_the_deeper_the_shade(tiny_model: SpadeModel) -> N
     shades = re.findall(r"48;5;(\d+)m(\w+)\033", shown)
     expected = [(SHADES[-1], "Cat"), (SHADES[2], "dog"), (SHADES[0], "bird")]
     assert shades == [(str(shade), word) for shade, word in expected]
-    page = heat_map_html("x", text, terms, tiny_model.wordpieces)
+    page = explanation_page("x", text, terms, tiny_model.wordpieces)
     depths = re.findall(r"/ (0\.\d+)\)[^>]*>([^<]*)</span>", page)
     assert depths == [("0.60", "Cat"), ("0.30", "dog"), ("0.01", "bird")]
 
@@ -129,7 +129,7 @@ def test_a_document_cannot_command_the_terminal(tiny_model: SpadeModel) -> None:
 def test_the_page_is_escaped_and_self_contained(tiny_model: SpadeModel) -> None:
     text = 'cat <script>alert("x")</script> & dog'
     terms = SpadeEncoder(tiny_model).explain(text)
-    source = heat_map_html("<b>title</b>", text, terms, tiny_model.wordpieces)
+    source = explanation_page("<b>title</b>", text, terms, tiny_model.wordpieces)
     page = ParsedPage(source)
     assert "script" not in page.tags and "b" not in page.tags
     assert text in page.text
@@ -140,7 +140,7 @@ def test_the_page_is_escaped_and_self_contained(tiny_model: SpadeModel) -> None:
     assert "width=device-width, initial-scale=1" in page.attributes["content"]
     for term in terms:
         assert html.escape(term.term) in source
-    assert "The document has no terms." in heat_map_html("empty", "", [], tiny_model.wordpieces)
+    assert "The document has no terms." in explanation_page("empty", "", [], tiny_model.wordpieces)
 
 
 def test_the_page_of_a_document(
@@ -151,12 +151,43 @@ def test_the_page_of_a_document(
     assert run("explain", *arguments, "--html", path).code == 0
     text = next(doc.contents for doc in open_corpus(str(tiny_corpus)) if doc.docid == "d3")
     assert text in ParsedPage(path.read_text()).text
-    assert "<h1>d3</h1>" in path.read_text()
+    title = next(doc.title for doc in open_corpus(str(tiny_corpus)) if doc.docid == "d3")
+    assert f"<h1>The terms of d3 (\u201c{title}\u201d)</h1>" in path.read_text()
     path.write_text("precious")
     refused = run("explain", *arguments, "--html", path)
     assert refused.code == 1 and "pass --overwrite" in refused.err
     assert path.read_text() == "precious"
     assert run("explain", *arguments, "--html", path, "--overwrite").code == 0
+
+
+def test_the_page_of_a_query(
+    tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    arguments = ("--corpus", tiny_corpus, "--docid", "d3", "--model", tiny_model_folder)
+    plain, page = tmp_path / "plain.html", tmp_path / "query.html"
+    assert run("explain", *arguments, "--html", plain).code == 0
+    query = "cat bird <sings> quickly"
+    shown = run("explain", *arguments, "--query", query, "--html", page)
+    assert shown.code == 0
+    score = next(line.split()[3] for line in shown.out.splitlines() if line.startswith("score"))
+    parsed = ParsedPage(page.read_text())
+    assert re.search(r"Why d3 \(.*\) matches \u201ccat bird <sings> quickly\u201d", parsed.text)
+    assert f"Score {score}" in parsed.text
+    assert "No match: " in parsed.text
+    assert page.read_text().count("<span") < plain.read_text().count("<span")  # only matches
+    text = run("explain", "--text", TEXT, "--model", tiny_model_folder, "--html", tmp_path / "t")
+    assert text.code == 0
+    assert f"<h1>The terms of \u201c{TEXT}\u201d</h1>" in (tmp_path / "t").read_text()
+
+
+def test_only_the_first_terms_are_open(tiny_model: SpadeModel) -> None:
+    terms = [TermWeight(f"t{n}", True, 1.0, 0.0, 50 - n) for n in range(FIRST + 5)]
+    source = explanation_page("x", "cat", terms, tiny_model.wordpieces)
+    open_part, folded = source.split("<details><summary>5 more terms</summary>")
+    assert f">t{FIRST - 1}<" in open_part and f">t{FIRST}<" not in open_part
+    assert f">t{FIRST + 4}<" in folded.split("</details>")[0]
+    few = explanation_page("x", "cat", terms[:FIRST], tiny_model.wordpieces)
+    assert "<details>" not in few
 
 
 @pytest.mark.parametrize(
@@ -167,7 +198,9 @@ def test_the_page_of_a_document(
         (("--text", "x", "--corpus", "pydoc", "--docid", "x"), 2, "give either --corpus"),
         (("--text", "cat \udcff"), 2, "not valid Unicode"),
         (("--text", "cat", "--query", "\udcff"), 2, "not valid Unicode"),
-        (("--corpus", "TINY", "--docid", "nobody"), 1, "has no document 'nobody'"),
+        (("--corpus", "TINY", "--docid", "nobody"), 1, "has no document 'nobody'\n"),
+        (("--corpus", "TINY", "--docid", "D17"), 1, "'D17'; did you mean 'd17'"),
+        (("--text", "cat", "--query", " "), 2, "--query is empty"),
     ],
 )
 def test_wrong_calls(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from pathlib import Path
 
@@ -25,8 +26,9 @@ def files(tmp_path: Path) -> Path:
     ):
         for qid in range(12):
             qrels.write(f"{qid} 0 a 1\n")
-            better.write(f"{qid} Q0 a 1 2 x\n{qid} Q0 b 2 1 x\n")
-            worse.write(f"{qid} Q0 b 1 2 x\n{qid} Q0 {'a' if qid % 3 else 'c'} 2 1 x\n")
+            better.write(f"{qid} Q0 a 1 2 ours\n{qid} Q0 b 2 1 ours\n")
+            other = "a" if qid % 3 else "c"
+            worse.write(f"{qid} Q0 b 1 2 bm25\n{qid} Q0 {other} 2 1 bm25\n")
             topics.write(f"{qid}\ttopic {qid} {ATTACK}\n")
     return tmp_path
 
@@ -44,10 +46,10 @@ def test_the_page(files: Path, run: Commands) -> None:
     assert f"Ours {ATTACK}" in page.text
     assert f"11 topic 11 {ATTACK}" in page.text
     assert "script" not in page.tags
-    assert page.sources == []
+    assert page.sources and all(source.startswith("#topic-") for source in page.sources)
     assert "1.0000◇" in page.text  # significantly better, and marked
-    assert "◇ significant difference from worse.txt: paired t-test" in page.text
-    assert "better.txt against worse.txt" in page.text
+    assert "◇ significant difference from BM25: paired t-test" in page.text
+    assert "ours against BM25 on topics" in page.text
     assert re.search(r"12wins0ties0losses", page.text)
     assert page.classes["gain"] == 12 + 5  # a bar for each topic, and one for each measure
     assert page.classes["loss"] == 0
@@ -65,7 +67,7 @@ def test_another_baseline_turns_gains_into_losses(files: Path, run: Commands) ->
     assert run("report", *given, "--baseline", files / "better.txt").code == 0
     page = ParsedPage(output.read_text())
     assert page.classes["loss"] == 12
-    assert "worse.txt against better.txt" in page.text
+    assert "BM25 against ours on qrels" in page.text
     assert "RR, a bar for each of 12 topics" in page.text
     assert run("report", *given, "--baseline", "elsewhere.txt", "--overwrite").code == 2
 
@@ -74,9 +76,42 @@ def test_a_single_run_has_a_table_and_no_comparison(files: Path, run: Commands) 
     output = files / "report.html"
     assert run("report", *flags(files, "worse.txt"), "--output", output).code == 0
     page = ParsedPage(output.read_text())
-    assert page.tags["table"] == 1
     assert "against" not in page.text
-    assert f"Runs on {files / 'qrels.txt'}" in page.text
+    assert "BM25 on qrels" in page.text
+    lowest = page.text.split("Lowest topics")[1].split("Documents")[0]
+    assert [line for line in ("0", "3", "6", "9") if line in lowest] == ["0", "3", "6", "9"]
+
+
+def test_a_topic_leads_to_its_documents(files: Path, run: Commands) -> None:
+    texts = {"a": f"The answer {ATTACK}", "b": "Another text " * 50}
+    lines = (json.dumps({"id": docid, "contents": text}) for docid, text in texts.items())
+    (files / "corpus.jsonl").write_text("\n".join(lines))
+    output = files / "report.html"
+    given = [*flags(files, "worse.txt", "better.txt"), "--topics", files / "topics.tsv"]
+    assert run("report", *given, "--output", output).code == 0
+    source = output.read_text()
+    anchors = re.findall(r'id="(topic-\d+)"', source)
+    assert len(anchors) == 10  # the largest gains; there is no loss
+    assert set(re.findall(r'href="#([^"]+)"', source)) == set(anchors)
+    first = ParsedPage(source[source.index('<div class="topic"') :].split("</section>")[0]).text
+    assert first.startswith(f"0 topic 0 {ATTACK}BM25")
+    assert "not judged" in first and "judged relevant" in first
+    result = run(
+        "report", *given, "--corpus", files / "corpus.jsonl", "--output", output, "--overwrite"
+    )
+    assert result.code == 0
+    page = ParsedPage(output.read_text())
+    assert texts["a"] in page.text
+    assert "Another text ..." in page.text  # shortened
+    assert "not in the corpus" in page.text  # c
+    assert "script" not in page.tags
+
+
+def test_runs_of_the_same_model_are_told_apart_by_their_files(files: Path, run: Commands) -> None:
+    (files / "copy.txt").write_text((files / "worse.txt").read_text())
+    output = files / "report.html"
+    assert run("report", *flags(files, "worse.txt", "copy.txt"), "--output", output).code == 0
+    assert "BM25 (copy.txt)" in output.read_text()
 
 
 def test_figures_and_a_table_from_elsewhere(files: Path, run: Commands) -> None:
@@ -92,11 +127,12 @@ def test_figures_and_a_table_from_elsewhere(files: Path, run: Commands) -> None:
     page = ParsedPage(output.read_text())
     assert "Match <=1, few" in page.text
     assert "0.2◇" in page.text
-    assert [source.split(";")[0] for source in page.sources] == [
+    images = [source for source in page.sources if source.startswith("data:")]
+    assert [source.split(";")[0] for source in images] == [
         "data:image/svg+xml",
         "data:image/png",
     ]
-    assert base64.b64decode(page.sources[0].split(",")[1]).decode() == f"<svg>{ATTACK}</svg>"
+    assert base64.b64decode(images[0].split(",")[1]).decode() == f"<svg>{ATTACK}</svg>"
     (files / "empty").mkdir()
     with pytest.raises(NotFoundError, match=r"empty: no \.svg or \.png"):
         sweep_figures(files / "empty")

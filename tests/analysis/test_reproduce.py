@@ -109,13 +109,28 @@ def test_the_list(folder: Path, run: Commands) -> None:
     result = run("reproduce", "--list", "--file", file)
     rows = [line.split() for line in result.out.splitlines()[2:]]
     assert rows == [
-        ["one", "none", "qrels.txt", "RR", "0.75", "measured"],
-        ["two", "none", "qrels.txt", "RR", "0.352", "paper"],
+        ["one", "none", "run.txt", "qrels.txt", "RR", "0.75", "measured"],
+        ["two", "none", "run.txt", "qrels.txt", "RR", "0.352", "paper"],
     ]
+    (figures,) = entry()["expected"]
+    file = write(entry(expected=[figures, {**figures, "run": "runs/other.txt"}]))
+    rows = [line.split() for line in run("reproduce", "--list", "--file", file).out.splitlines()]
+    assert rows[3] == ["other.txt", "qrels.txt", "RR", "0.75", "measured"]
     unknown = run("reproduce", "--condition", "three", "--file", file)
     assert unknown.code == 2
     assert "no condition 'three'" in unknown.err
     assert run("reproduce", "--file", file).code == 2
+
+
+def test_a_collection_that_is_nowhere(folder: Path, run: Commands) -> None:
+    """Of a collection that is not in the catalogue, the message names the way to give it."""
+    commands = ["spade index --bm25 --corpus my-articles"]
+    file = write(entry(collection="my-articles", commands=commands))
+    result = run("reproduce", "--condition", "one", "--file", file)
+    assert result.code == 1
+    assert "needs the collection 'my-articles'" in result.err
+    assert "into DIR/my-articles and give --data-dir DIR" in result.err
+    assert run("reproduce", "--condition", "one", "--file", file, "--dry-run").code == 0
 
 
 @pytest.mark.java

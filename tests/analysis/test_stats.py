@@ -30,6 +30,8 @@ def test_figures_of_an_index(tiny_index: Path, tiny_vectors: Path, run: Commands
     assert most["impacts"] == sum(vector.get(most["term"], 0) for vector in vectors)
 
     shown = run("stats", tiny_index)
+    assert run("stats", "--index", tiny_index).out == shown.out
+    assert run("stats").code == run("stats", tiny_index, "--index", tiny_index).code == 2
     assert shown.code == 0
     assert "documents           30" in shown.out and most["term"] in shown.out
     assert json.loads(run("stats", tiny_index, "--json", "--frequent", 2).out) == stats

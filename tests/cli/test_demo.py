@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spade_pyserini import ImpactSearcher, read_topics, read_vectors
-from spade_pyserini.cli.demo import SPADE
+from spade_pyserini.cli.demo import EXAMPLE_TOPICS, EXAMPLES, SPADE
 from tests.commands import shell
 from tests.conftest import ROOT
 from tests.evaluate.test_measures import assert_same_digits
@@ -44,7 +44,27 @@ def test_the_demo_prints_a_table_and_examples(folder: Path) -> None:
     assert spade.startswith("SpaDE (spade-mini) ")
     assert float(spade.split()[-6]) > float(bm25.split()[-6])  # nDCG@10
     assert "UNTRAINED" not in out
-    assert out.count("(grade ") + out.count("(not judged") == 9
+    examples = out.partition("The table above is the fair comparison.")[2]
+    assert examples.count("(grade ") + examples.count("(not judged") == 18
+
+
+def test_the_demo_says_how_long_it_takes(folder: Path) -> None:
+    first = (folder / "demo.out").read_text().splitlines()[0]
+    assert re.search(r"encodes [\d,]+ documents, .* On \d+ cores this takes about \d+", first)
+
+
+def test_the_examples_are_answered_and_bm25_is_next_to_them(folder: Path) -> None:
+    """The examples are development topics; the first hit of SpaDE is an answer."""
+    out = (folder / "demo.out").read_text().split("Examples: topics of pydoc-dev")[1]
+    topics = {topic.qid: topic.text for topic in read_topics(EXAMPLE_TOPICS)}
+    for qid in EXAMPLES:
+        header, _, first = out.split(f"\n{topics[qid]!r}\n")[1].splitlines()[:3]
+        assert header.split() == ["BM25", "SpaDE", "(spade-mini)"]
+        assert first.endswith("(grade 2)")
+
+
+def test_the_demo_lists_its_commands(folder: Path) -> None:
+    out = (folder / "demo.out").read_text()
     assert len(re.findall(r"^  spade ", out, flags=re.MULTILINE)) == 7
 
 

@@ -17,7 +17,7 @@ HEAVY = {
     *("numpy", "scipy", "pandas", "matplotlib", "faiss", "datasets", "pyarrow", "ray"),
     *("jnius", "pyserini", "ir_datasets", "ir_measures", "pytrec_eval", "yaml", "requests"),
 }
-SHARED = {"__init__", "arguments", "flags", "main", "registry"}
+SHARED = {"__init__", "arguments", "flags", "main", "queries", "registry"}
 PROGRAM = """
 import contextlib, io, json, sys
 from spade_pyserini.cli.main import main

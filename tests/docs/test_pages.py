@@ -83,7 +83,7 @@ def test_paths_in_the_table_of_equations_exist() -> None:
 def test_stages_of_training_exist() -> None:
     stages = [name for page in PAGES for name in re.findall(r"--stage ([a-z-]+)", page.read_text())]
     assert len(set(stages)) > 2
-    assert set(stages) <= {"mine", *STAGES}
+    assert set(stages) <= {"mine", "teach", *STAGES}
 
 
 def test_no_page_contains_a_local_path() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ def test_object_stores(tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
     local = encode_corpus(
         open_corpus(str(tiny_corpus)), tiny_model, tmp_path / "x", EncodeOptions(shard_size=12)
     )
+    local = replace(local, source={"corpus": "memory://bucket/corpora/tiny"})
     assert encode_corpus(corpus, tiny_model, output, EncodeOptions(shard_size=12)) == local
     stored = {path.name: path.read_bytes() for path in (store / "encode" / "tiny").iterdir()}
     assert stored == file_bytes(tmp_path / "x")

@@ -55,13 +55,6 @@ def test_runs_that_cannot_be_scored(
     assert message in result.err
 
 
-def test_a_query_that_retrieves_itself_is_reported(files: tuple[Path, Path], run: Commands) -> None:
-    qrels, path = files
-    path.write_text("1 Q0 1 1 3 x\n")
-    result = run("evaluate", "--qrels", qrels, "--run", path)
-    assert "1 topics retrieve the document with their own id (as in ArguAna)" in result.out
-
-
 def test_the_command_prints_one_table(files: tuple[Path, Path], run: Commands) -> None:
     qrels, path = files
     again = path.with_name("again.txt")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from spade_pyserini.errors import InputError, NotFoundError
+from spade_pyserini.formats import lines
 from spade_pyserini.formats.lines import read_lines
 
 
@@ -42,3 +43,16 @@ def test_a_gz_file_that_is_not_compressed_is_an_error(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="nowhere"):
         list(read_lines(tmp_path / "nowhere"))
+
+
+def test_a_line_that_is_too_long_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small .gz can hold a line of gigabytes."""
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b"short\n" + b"x" * 999 + b"\n" + b"x" * 5_000_000))
+    read = lines.read_lines(path)
+    assert [len(line) for _, line in (next(read), next(read))] == [5, 999]
+    with pytest.raises(InputError, match=r"a\.jsonl\.gz:3: the line is longer than 1,000 bytes"):
+        next(read)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import threading
 import time
 from pathlib import Path
@@ -37,3 +38,21 @@ def test_a_lock_that_is_waited_for(tmp_path: Path) -> None:
 def test_an_error_under_a_lock_is_raised(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="in the body"), lock(tmp_path / "x"):
         raise FileNotFoundError("in the body")
+
+
+@pytest.mark.parametrize("kind", ["link", "file with contents", "folder", "fifo"])
+def test_a_lock_that_is_not_ours(tmp_path: Path, kind: str) -> None:
+    """A link is not followed: its target would be emptied. A user's file is not removed."""
+    target, path = tmp_path / "precious", tmp_path / "x.lock"
+    target.write_text("keep")
+    if kind == "link":
+        path.symlink_to(target)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.write_text("keep")
+    with pytest.raises(OutputExistsError, match="not a lock of this program"), lock(tmp_path / "x"):
+        pass
+    assert target.read_text() == "keep" and path.lstat()

@@ -108,13 +108,13 @@ def test_an_edited_manifest(vectors: Path, change: dict[str, object], message: s
 
 def test_a_manifest_that_is_not_utf8(vectors: Path) -> None:
     manifest_path(vectors).write_bytes(b'{"format": "\xff"}')
-    with pytest.raises(InputError, match="is not UTF-8"):
+    with pytest.raises(ArtifactError, match="damaged or cut off; create it again"):
         verify(vectors)
 
 
 def test_a_manifest_that_is_not_json(vectors: Path) -> None:
     manifest_path(vectors).write_text('{"format": ')
-    with pytest.raises(InputError, match="not valid JSON"):
+    with pytest.raises(ArtifactError, match="damaged or cut off; create it again"):
         verify(vectors)
 
 

@@ -55,5 +55,5 @@ def test_invalid_unicode_is_refused_without_a_tokenizer(tmp_path: Path) -> None:
 
 def test_an_empty_folder_has_no_vectors(tmp_path: Path) -> None:
     (tmp_path / "v").mkdir()
-    with pytest.raises(NotFoundError, match="no vectors there"):
+    with pytest.raises(NotFoundError, match="this folder has no vectors"):
         build_foreign_index(tmp_path / "v", tmp_path / "x")

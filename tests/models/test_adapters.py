@@ -104,5 +104,34 @@ def test_weights_without_a_tensor_are_refused(adapted: SpadeModel, tmp_path: Pat
     tensors = load_file(tmp_path / "model.safetensors")
     del tensors["weighting.head.1.weight"]
     save_file(tensors, tmp_path / "model.safetensors")
+    (tmp_path / "digests.json").unlink()
     with pytest.raises(ArtifactError, match=r"not the weights.*weighting\.head\.1\.weight"):
         SpadeModel.from_pretrained(tmp_path)
+
+
+def test_a_loaded_model_is_saved_as_small_as_it_was(adapted: SpadeModel, tmp_path: Path) -> None:
+    adapted.save_pretrained(tmp_path / "first", half=True)
+    loaded = SpadeModel.from_pretrained(tmp_path / "first")
+    loaded.with_settings(alpha=0.25).save_pretrained(tmp_path / "again")
+    first, again = (load_file(tmp_path / name / "model.safetensors") for name in ("first", "again"))
+    assert first.keys() == again.keys()
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("first", "again")]
+    assert sizes[0] == sizes[1]
+    reloaded = SpadeModel.from_pretrained(tmp_path / "again")
+    assert reloaded.config.alpha == 0.25
+    assert torch.equal(weigh(reloaded.with_settings(alpha=0.5)), weigh(loaded))
+
+
+def test_trained_weights_of_a_merged_model_are_saved(adapted: SpadeModel, tmp_path: Path) -> None:
+    adapted.save_pretrained(tmp_path / "first", half=True)
+    loaded = SpadeModel.from_pretrained(tmp_path / "first")
+    with torch.no_grad():
+        next(loaded.weighting.backbone.parameters()).add_(0.1)
+    loaded.save_pretrained(tmp_path / "full")
+    assert torch.equal(weigh(SpadeModel.from_pretrained(tmp_path / "full")), weigh(loaded))
+    loaded.save_pretrained(tmp_path / "half", half=True)
+    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("full", "half")]
+    assert sizes[1] < 0.6 * sizes[0]
+    half = SpadeModel.from_pretrained(tmp_path / "half")
+    assert torch.allclose(weigh(half), weigh(loaded), atol=0.05)

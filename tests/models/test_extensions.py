@@ -74,7 +74,7 @@ def test_a_piece_of_a_word_has_no_other_forms(tiny_model: SpadeModel, pooling: s
         model.weighting.backbone(**_inputs(model, texts[3])).last_hidden_state
     )[0]
     position = model.wordpieces.document_ids([texts[3]], 32)[0].index(ids["del"], 2)
-    assert both["dog"] == pytest.approx(float(scores[position]) / 2)
+    assert both["dog"] == pytest.approx(scores[position].item() / 2)
 
 
 def _inputs(model: SpadeModel, text: str) -> dict[str, torch.Tensor]:

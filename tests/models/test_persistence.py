@@ -22,7 +22,7 @@ def test_saving_and_loading_keeps_everything(
     model.kept[20] = False
     model.save_pretrained(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"config.json", "model.safetensors", "tokenizer.json"}
+    assert names == {"config.json", "digests.json", "model.safetensors", "tokenizer.json"}
     loaded = SpadeModel.from_pretrained(tmp_path)
     assert loaded.fingerprint == model.fingerprint
     assert loaded.encode(TEXTS) == model.encode(TEXTS)
@@ -54,6 +54,7 @@ def test_weights_that_are_not_finite_are_refused(
 ) -> None:
     folder = tmp_path / "model"
     shutil.copytree(tiny_model_folder, folder)
+    (folder / "digests.json").unlink()
     tensors = load_file(folder / "model.safetensors")
     tensors["weighting.head.3.bias"][0] = value
     save_file(tensors, folder / "model.safetensors")
@@ -64,6 +65,7 @@ def test_weights_that_are_not_finite_are_refused(
 def test_damaged_model_folders_are_named(tiny_model_folder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(tiny_model_folder, folder)
+    (folder / "digests.json").unlink()
     weights = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(weights[:-100])
     with pytest.raises(ArtifactError, match="not the weights of this model"):
@@ -81,6 +83,10 @@ def test_damaged_model_folders_are_named(tiny_model_folder: Path, tmp_path: Path
         ({"backbone": "x"}, "backbone is 'x'"),
         ({"backbone": None}, "no model can be built from this configuration"),
         ({"backbone": {"model_type": "toaster"}}, "no model can be built from this"),
+        ({"backbone": config["backbone"] | {"hidden_size": "x"}}, "no model can be built from"),
+        ({"backbone": config["backbone"] | {"num_hidden_layers": "x"}}, "must be a number"),
+        ({"backbone": config["backbone"] | {"num_hidden_layers": 10**6}}, "more weights than"),
+        ({"backbone": config["backbone"] | {"vocab_size": 10**10}}, "more weights than"),
     ):
         (folder / "config.json").write_text(json.dumps(config | change))
         with pytest.raises(InputError, match=message):

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 from safetensors.torch import load_file
 
 from spade_pyserini import SpadeModel
@@ -13,24 +14,27 @@ from spade_pyserini.models.hub import DEFAULT, WEIGHTS
 from spade_pyserini.models.wordpieces import PRETRAINED
 from spade_pyserini.train import load_recipe
 
-FOLDER = PRETRAINED / "spade-mini"
 
-
-def test_only_what_was_trained_is_shipped() -> None:
-    assert sum(path.stat().st_size for path in FOLDER.iterdir()) <= 12_000_000
-    tensors = load_file(FOLDER / WEIGHTS)
+@pytest.mark.parametrize(
+    ("name", "recipe_name"), [("spade-mini", "spade-mini-v1"), ("spade-mini-2", "spade-mini-2")]
+)
+def test_only_what_was_trained_is_shipped(name: str, recipe_name: str) -> None:
+    folder = PRETRAINED / name
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 12_000_000
+    tensors = load_file(folder / WEIGHTS)
     assert not any(".backbone." in name and "lora_" not in name for name in tensors)
-    config = json.loads((FOLDER / "config.json").read_text())
+    config = json.loads((folder / "config.json").read_text())
     assert config["trained"]
     assert config["base"] == "minilm"
     assert config["scale"] > 0
-    recipe = load_recipe("spade-mini")
-    for name in ("k", "adapter_rank", "adapter_layers", "decoder_rank"):
-        assert config[name] == getattr(recipe.model, name)
+    recipe = load_recipe(recipe_name)
+    for setting in ("k", "adapter_rank", "adapter_layers", "decoder_rank"):
+        assert config[setting] == getattr(recipe.model, setting)
 
 
-def test_it_adds_terms_that_people_use_in_queries() -> None:
-    model = SpadeModel.from_pretrained("spade-mini")
+@pytest.mark.parametrize("name", ["spade-mini", "spade-mini-2"])
+def test_it_adds_terms_that_people_use_in_queries(name: str) -> None:
+    model = SpadeModel.from_pretrained(name)
     text = "Aspirin lowers the risk of myocardial infarction."
     expansion = model.expand(text)
     added = [term.term for term in expansion.added]
@@ -44,8 +48,9 @@ def test_it_adds_terms_that_people_use_in_queries() -> None:
     assert all(1 <= impact <= 255 for impact in vector.values())
 
 
-def test_a_question_finds_its_answer_without_a_common_word() -> None:
-    model = SpadeModel.from_pretrained("spade-mini")
+@pytest.mark.parametrize("name", ["spade-mini", "spade-mini-2"])
+def test_a_question_finds_its_answer_without_a_common_word(name: str) -> None:
+    model = SpadeModel.from_pretrained(name)
     documents = [
         "Physicians recommend that adults obtain seven hours of slumber every night.",
         "The bank raised interest rates on mortgages by half a percent.",

@@ -91,7 +91,7 @@ def test_files_that_are_no_wordpiece_tokenizer(tmp_path: Path) -> None:
         WordPieces.load(tmp_path)
     definition = json.loads((minilm_folder() / "tokenizer.json").read_text())
     for term in ("two words", "one ", " one"):
-        vocabulary = definition["model"]["vocab"] | {term: 40_000}
+        vocabulary = definition["model"]["vocab"] | {term: 30_522}
         changed = {**definition, "model": {**definition["model"], "vocab": vocabulary}}
         (tmp_path / "tokenizer.json").write_text(json.dumps(changed))
         with pytest.raises(InputError, match=f"would split the term '{term}'"):

@@ -21,7 +21,7 @@ from spade_pyserini import (
 from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.formats.vector_manifest import VectorManifest
 from spade_pyserini.formats.vectors import verify
-from tests.commands import Commands
+from tests.commands import Commands, fill_disk
 from tests.conftest import file_bytes, write_corpus
 
 
@@ -57,16 +57,9 @@ def test_kill_9_then_the_same_command_completes(
 def test_a_full_disk_loses_no_finished_shard(
     tiny_vectors: Path, tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:
-    names = iter(("first", "second", "third"))
-
-    def name(_: int) -> str:
-        (tmp_path / "x.docs0001.jsonl.gz.second.tmp").unlink(missing_ok=True)
-        (tmp_path / "x.docs0001.jsonl.gz.second.tmp").symlink_to("/dev/full")
-        return next(names)
-
     arguments = ("--corpus", tiny_corpus, "--model", tiny_model_folder, "--output", tmp_path / "x")
     with pytest.MonkeyPatch.context() as patch:  # a real ENOSPC of the kernel
-        patch.setattr("spade_pyserini.formats.vectors.token_hex", name)
+        fill_disk(patch, "docs0001.jsonl.gz")
         result = run("encode", *arguments, "--shard-size", 12)
     assert result.code == 1
     assert "the disk is full" in result.err
@@ -105,7 +98,7 @@ def test_kills_at_random_moments(idf_model: SpadeModel, tmp_path: Path, processe
         encode_corpus(open_corpus(str(corpus)), idf_model, tmp_path / folder, options)
     assert file_bytes(tmp_path / "killed") == file_bytes(tmp_path / "reference")
     assert verify(tmp_path / "killed") == verify(tmp_path / "reference")
-    assert not list(tmp_path.glob("killed.docs*.tmp"))
+    assert not list(tmp_path.glob(".killed.docs*.tmp"))
 
 
 def interruptible(model: Path, folder: Path, processes: int) -> subprocess.Popen[str]:

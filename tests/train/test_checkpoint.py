@@ -58,3 +58,14 @@ def test_a_kill_while_a_checkpoint_is_replaced(tmp_path: Path, left: str) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
     checkpoint = load_checkpoint(tmp_path)
     assert checkpoint is not None and checkpoint[0]["step"] == 4
+
+
+def test_a_flipped_bit_in_the_tensors_is_reported(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path, {"step": 3}, {"x": torch.ones(20)})
+    assert load_checkpoint(tmp_path) is not None
+    path = tmp_path / "checkpoint" / "tensors.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-10] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ArtifactError, match=r"tensors\.safetensors differs from its digest"):
+        load_checkpoint(tmp_path)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spade_pyserini.errors import UsageError
 from spade_pyserini.train.pruning import DocumentFrequency
 from spade_pyserini.train.settings import PruningSettings
 
@@ -25,13 +27,15 @@ def test_terms_in_more_than_gamma_of_the_documents_go_at_the_end_of_a_period() -
     assert kept.tolist() == [False, False, True]
 
 
+@settings(deadline=None)  # the time depends on what else the machine does
 @given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=30))
 def test_a_removed_term_never_comes_back(rows: list[list[bool]]) -> None:
     frequency = DocumentFrequency(4, PruningSettings(gammas=(0.5,), period=1))
     kept = torch.ones(4, dtype=torch.bool)
     gone: set[int] = set()
     for row in rows:
-        frequency.add(torch.tensor([row], dtype=torch.float))
+        # The last term is in no document, so that pruning leaves one.
+        frequency.add(torch.tensor([[*row[:3], False]], dtype=torch.float))
         frequency.prune(kept)
         assert not any(kept[term] for term in gone)
         gone |= {term for term in range(4) if not kept[term]}
@@ -51,3 +55,12 @@ def test_the_state_is_kept() -> None:
     one.add(torch.tensor([[1.0, 0.0]]))
     other.load_state_dict(one.state_dict())
     assert (other.counts.tolist(), other.documents, other.steps) == ([1, 0], 1, 1)
+
+
+def test_pruning_that_leaves_no_term_is_an_error() -> None:
+    frequency = DocumentFrequency(3, PruningSettings(gammas=(0.5,), period=1))
+    frequency.add(torch.ones(4, 3))
+    kept = torch.ones(3, dtype=torch.bool)
+    with pytest.raises(UsageError, match=r"remove every term.*; choose larger values of gammas"):
+        frequency.prune(kept)
+    assert kept.all()

@@ -73,7 +73,7 @@ def test_every_name_is_in_one_section_only() -> None:
 
 
 def test_flat_names_every_setting() -> None:
-    recipe = load_recipe("spade-mini")
+    recipe = load_recipe("spade-mini-v1")
     assert recipe.flat()["cotraining.tau"] == 75.0
     assert Recipe().change(**recipe.flat()) == recipe
 
@@ -98,7 +98,7 @@ def test_the_recipes_of_the_package() -> None:
     paper = load_recipe("paper")
     assert paper == Recipe()  # the defaults are the paper's
     paths = list(RECIPES.glob("*.toml"))
-    assert len(paths) == 8
+    assert len(paths) == 11
     for path in paths:
         recipe = load_recipe(path.stem)
         backbone = "bert-base-uncased" if path.stem == "paper" else "minilm"
@@ -139,7 +139,7 @@ def test_settings(tmp_path: Path) -> None:
 
 
 def test_settings_that_tables_replace_are_refused(tmp_path: Path) -> None:
-    tables = load_recipe("spade-mini")
+    tables = load_recipe("spade-mini-v1")
     for setting in ("corpus=mine", "teacher=run.txt", "dev_qrels=mine.txt"):
         with pytest.raises(UsageError, match=r"is ignored when \[\["):
             tables.with_settings([setting])
@@ -167,7 +167,7 @@ def test_dev_sets_that_lack_something(recipe: Recipe, tmp_path: Path) -> None:
 
 
 def test_a_recipe_based_on_another_recipe(tmp_path: Path) -> None:
-    base, ablation = load_recipe("spade-mini"), load_recipe("ablation")
+    base, ablation = load_recipe("spade-mini-v1"), load_recipe("ablation")
     assert (ablation.data, ablation.model.k) == (base.data, base.model.k)
     assert ablation.optimization.steps < base.optimization.steps
     assert ablation.validation.collections != base.validation.collections

@@ -69,7 +69,7 @@ def test_older_names_of_stages(recipe: Recipe, tmp_path: Path) -> None:
     assert values["stage"] == "masked-lm"
     path.write_text(json.dumps({**values, "stage": "head"}))
     assert run_stage("masked-lm", short, tmp_path / "run", resume=True) == [best]
-    with pytest.raises(UsageError, match="known names: mine, masked-lm, term-vectors, train"):
+    with pytest.raises(UsageError, match="known names: mine, teach, masked-lm, term-vectors"):
         run_stage("heads", short, tmp_path / "other")
 
 

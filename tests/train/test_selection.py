@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from spade_pyserini import SpadeModel
+from spade_pyserini.errors import UsageError
 from spade_pyserini.train import Recipe, train
 from spade_pyserini.train.log import read_log
 from spade_pyserini.train.loop import Trainer
@@ -35,3 +36,13 @@ def test_alpha_without_a_dev_set(
     changed = recipe.change(strategy=strategy, dev_queries="", dev_qrels="")
     best = train(changed, tmp_path / "run")
     assert SpadeModel.from_pretrained(best).config.alpha == alpha
+
+
+def test_alpha_of_the_recipe(recipe: Recipe, tmp_path: Path) -> None:
+    best = train(recipe.change(alphas=(0.4,), dev_queries="", dev_qrels=""), tmp_path / "run")
+    assert SpadeModel.from_pretrained(best).config.alpha == 0.4
+    train(recipe.change(alphas=(0.2, 0.7), steps=3, validate_every=3), tmp_path / "two")
+    (line,) = read_log(tmp_path / "two", "validation")
+    assert line["alpha"] in (0.2, 0.7) and list(line["by_alpha"]) == ["0.2", "0.7"]
+    with pytest.raises(UsageError, match="alphas must be from 0 to 1"):
+        recipe.change(alphas=(1.5,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -24,6 +24,11 @@ def paragraph(text: str, kind: str = "note") -> str:
     return f'<p class="{kind}">{escape(text)}</p>'
 
 
+def details(summary: str, *parts: str) -> str:
+    """Return a part that is folded until a reader opens it."""
+    return "\n".join([f"<details><summary>{escape(summary)}</summary>", *parts, "</details>"])
+
+
 def tiles(figures: dict[str, str]) -> str:
     """Return a few figures in large letters, each above its name."""
     boxes = (
@@ -34,9 +39,17 @@ def tiles(figures: dict[str, str]) -> str:
 
 
 def table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, bold: bool = False, kind: str = ""
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    bold: bool = False,
+    kind: str = "",
+    links: Mapping[str, str] | None = None,
 ) -> str:
-    """Return a table that scrolls by itself; ``bold`` marks the largest number of each column."""
+    """Return a table that scrolls by itself; ``bold`` marks the largest number of each column.
+
+    ``links`` has the anchors on the page that texts in the first column lead to.
+    """
     columns = [*zip(*rows, strict=True)]
     is_number = [
         index > 0 and all(map(NUMBER.fullmatch, cells)) for index, cells in enumerate(columns)
@@ -48,6 +61,8 @@ def table(
         inner = escape(text.rstrip(f"{MARK} "))
         if bold and tag == "td" and is_number[column] and _value(text) == largest[column]:
             inner = f"<b>{inner}</b>"
+        if links and tag == "td" and column == 0 and text in links:
+            inner = f'<a href="#{escape(links[text])}">{inner}</a>'
         if is_marked[column]:  # every row reserves the mark's width, so that digits align
             inner += f"<i>{MARK if text.endswith(MARK) else ''}</i>"
         return f"<{tag}{' class=number' if is_number[column] else ''}>{inner}</{tag}>"

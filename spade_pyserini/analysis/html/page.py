@@ -54,6 +54,9 @@ svg .value { text-anchor: end; font-variant-numeric: tabular-nums; }
 .gain { fill: var(--gain); } .loss { fill: var(--loss); }
 .grid { stroke: var(--line); } .zero { stroke: var(--soft); }
 figure { margin: 0; }
+a { color: var(--gain); }
+summary { margin-top: .75rem; color: var(--gain); cursor: pointer; }
+.topic { margin-top: 1.5rem; } .topic:target h3 { color: var(--gain); }
 img { max-width: 100%; background: #fff; border-radius: 4px; }
 figcaption { color: var(--soft); font-size: .8rem; }
 @media (max-width: 40rem) { section { padding: 1rem .8rem; } h1 { font-size: 1.4rem; }

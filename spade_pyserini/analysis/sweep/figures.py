@@ -23,7 +23,7 @@ def draw_figures(rows: list[Row], measure: str, folder: Path) -> list[Path]:
     varying = [name for name in PARAMETERS if len({row[name] for row in rows}) > 1]
     figures = {name: _over(name, rows, varying, measure) for name in varying}
     figures["tradeoff"] = _tradeoff(rows, varying, measure)
-    for name in {*PARAMETERS} - figures.keys():  # left by earlier results with more values
+    for name in {*PARAMETERS} - figures.keys():  # files of an earlier sweep
         for form in FORMS:
             remove(folder / f"{name}.{form}")
     paths = []

@@ -17,7 +17,7 @@ from spade_pyserini.records import Ranking, Topic
 from spade_pyserini.search import ImpactSearcher
 
 HITS = 1000
-TIMED_QUERIES = 500  # at least so many queries are timed, each topic equally often
+TIMED_QUERIES = 500  # minimum number of timed queries; each topic is searched equally often
 
 
 class Measurement(NamedTuple):
@@ -66,7 +66,7 @@ def _build(components: Components, setting: Setting, work: Path) -> Row:
 
 
 def _search(index: Path, topics: list[Topic], warm_up: int) -> tuple[list[Ranking], float]:
-    """Return the rankings and the milliseconds per query, one query after the other.
+    """Search one query at a time; return the rankings and the milliseconds per query.
 
     The latency is that of the fastest pass over the topics, which other processes on the machine
     disturbed least.

@@ -29,7 +29,7 @@ def check_origin(manifest: VectorManifest, origin: Origin | None) -> None:
         shard.input_sha256 for shard in manifest.shards
     ]:
         message = "the components were made from other documents than this corpus has"
-        raise ArtifactError(f"{message}; give theirs with corpus=NAME")
+        raise ArtifactError(f"{message}; give the corpus that they were made from with corpus=NAME")
 
 
 def _digests(corpus: Corpus, shard_size: int) -> list[str]:

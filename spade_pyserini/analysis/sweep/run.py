@@ -82,14 +82,16 @@ def sweep(
 
 
 def _remove_runs(folder: Path) -> None:
-    for path in folder.glob("run.alpha-*.gamma-*.k-*.txt"):  # with and without prune_ratio
+    # The pattern matches names with and without ".prune-RATIO".
+    for path in folder.glob("run.alpha-*.gamma-*.k-*.txt"):
         remove(path)
 
 
 def run_path(folder: Path, setting: Setting) -> Path:
     """Return the path of a setting's run in the folder of a sweep."""
     alpha, gamma, k, ratio = setting
-    pruned = f".prune-{ratio:g}" if ratio else ""  # other runs keep their names
+    # Older versions have no prune_ratio: without it, the file name is the same as theirs.
+    pruned = f".prune-{ratio:g}" if ratio else ""
     return folder / f"run.alpha-{alpha:g}.gamma-{gamma:g}.k-{k}{pruned}.txt"
 
 

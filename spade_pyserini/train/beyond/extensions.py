@@ -23,7 +23,7 @@ from spade_pyserini.train.recipe import Recipe
 def extend(recipe: Recipe, data: TrainingData, model: SpadeModel) -> tuple[SpadeModel, Extensions]:
     """The model with the settings of the extensions, and the extensions themselves.
 
-    With the paper's settings there are none, and the model is the given one.
+    With the paper's settings, ``model`` is returned unchanged, without extensions.
     """
     model = with_inflections(model, recipe.term_weights.forms)
     counts = _count_terms(recipe, data, model)

@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from spade_pyserini.corpora import open_corpus
 from spade_pyserini.errors import InputError, SpadeError
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.tensors import pad_batch
+from spade_pyserini.progress import counting_bar
 from spade_pyserini.train.beyond.inflections import with_inflections
 from spade_pyserini.train.checkpoint import TrainingState
 from spade_pyserini.train.initial_model import start_model
@@ -35,9 +35,9 @@ from spade_pyserini.train.stream import SampleStream
 
 STAGE = "masked-lm"
 PREDICTED = 0.15  # share of the WordPieces that are predicted, as in BERT
-MASKED, RANDOM = 0.8, 0.1  # shares of those that are masked or replaced; the rest stays
-HELD_OUT = 256  # documents to validate on, at most a tenth
-SHORTEST = 8  # WordPieces of a document; shorter ones give no context
+MASKED, RANDOM = 0.8, 0.1  # shares of these that are masked, or replaced at random
+HELD_OUT = 256  # number of documents to validate on; at most a tenth of all documents
+SHORTEST = 8  # minimum number of WordPieces; shorter documents give no context
 
 
 class MaskedBatch(NamedTuple):
@@ -86,7 +86,7 @@ class MaskedLMTrainer:
         """Train to the last step, after the last checkpoint if there is one."""
         settings = self.recipe.optimization
         self._restore()
-        with tqdm(total=settings.steps, initial=self.step, desc="masked LM", disable=None) as bar:
+        with counting_bar("masked LM", "steps", settings.steps, self.step) as bar:
             while self.step < settings.steps:
                 self.model.train()
                 batch = self.stream.take(settings.batch_size)
@@ -97,8 +97,8 @@ class MaskedLMTrainer:
                     raise SpadeError(f"{message}; {advice}")
                 self.step += 1
                 self.log.write("step", self.step, masked_lm=loss)
+                bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
                 bar.update()
-                bar.set_postfix(loss=f"{loss:.3f}")
                 validate_every = self.recipe.validation.validate_every
                 if self.step % validate_every == 0 or self.step == settings.steps:
                     self._validate()

@@ -1,6 +1,6 @@
 """Learn weights for the words of query templates, with all other weights frozen.
 
-    spade train --stage templates --recipe spade-mini-final --data-dir DIR \
+    spade train --stage templates --recipe spade-mini-v1-final --data-dir DIR \
         --set init=my-model/best --output my-model-templates
 
 "I am looking for papers about X" should return the same documents as "X". Only the weights of the
@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from spade_pyserini.encode.batches import batches
 from spade_pyserini.encode.options import BATCH_TOKENS
@@ -28,6 +27,7 @@ from spade_pyserini.models.aggregation import mix
 from spade_pyserini.models.extensions import corpus_weights
 from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import count_terms
+from spade_pyserini.progress import progress_bar
 from spade_pyserini.train import losses
 from spade_pyserini.train.beyond.losses import kl_loss
 from spade_pyserini.train.beyond.query_templates import TEMPLATES, apply_template
@@ -149,7 +149,7 @@ def _encode(
     shipped = as_shipped(model)
     ids = words.document_ids(texts, length)
     with torch.inference_mode():
-        for batch, rows in tqdm(batches(ids, BATCH_TOKENS), desc="encoding", disable=None):
+        for batch, rows in progress_bar(batches(ids, BATCH_TOKENS), "encoding", "batches"):
             own, added = shipped(*pad_batch(batch, model.kept.device))
             both = mix(own[:, terms], added[:, terms], model.config.alpha)
             weights[rows] = (both * term_weights[terms]).cpu()
@@ -180,7 +180,7 @@ def _fit(
     saturated = torch.log1p if saturate else torch.clone
     optimizer = torch.optim.Adam(factors.parameters(), lr=RATE)
     rates = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / STEPS)
-    for step in tqdm(range(STEPS), desc="template weights", disable=None):
+    for step in progress_bar(range(STEPS), "template weights", "steps", STEPS):
         collection = collections[step % len(collections)]
         drawn = torch.randperm(len(collection.plain), generator=generator)[:BATCH].tolist()
         plain = _bags(collection, [collection.plain[query] for query in drawn])

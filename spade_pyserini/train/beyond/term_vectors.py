@@ -1,7 +1,7 @@
 """Initialize the expansion head from a dense bi-encoder on the same backbone.
 
-    spade train --stage term-vectors --recipe spade-mini-start --data-dir DIR --output my-start
-    spade train --recipe spade-mini --set init=my-start/best --data-dir DIR --output my-model
+    spade train --stage term-vectors --recipe spade-mini-2-start --data-dir DIR --output my-start
+    spade train --recipe spade-mini-2 --set init=my-start/best --data-dir DIR --output my-model
 
 A bi-encoder scores a document by the inner product of its embedding and the query's. SpaDE scores
 it by the sum of the weights of the query's terms. So each term gets a vector, such that the sum of
@@ -22,7 +22,6 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from tqdm import tqdm
 
 from spade_pyserini.corpora import open_corpus
 from spade_pyserini.corpora.qrels import read_qrels
@@ -33,6 +32,7 @@ from spade_pyserini.models.bi_encoder import load_bi_encoder
 from spade_pyserini.models.masked_lm_head import MaskedLMHead
 from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import count_terms, counted_idf
+from spade_pyserini.progress import progress_bar
 from spade_pyserini.train.beyond.inflections import with_inflections
 from spade_pyserini.train.initial_model import start_model
 from spade_pyserini.train.log import RunLog
@@ -44,7 +44,7 @@ from spade_pyserini.train.settings import OptimizationSettings
 
 logger = logging.getLogger(__name__)
 STAGE = "term-vectors"
-HELD_OUT = 2000  # texts to validate on, at most a tenth
+HELD_OUT = 2000  # number of texts to validate on; at most a tenth of all texts
 BATCH = 256  # texts that the bi-encoder embeds at once
 SAMPLE = 64  # texts from which the scale of the transform is computed
 OFFSET = 8.0  # keeps GELU in its linear range; the layer norm removes it again
@@ -138,7 +138,7 @@ def _fit(
         return 1 - functional.cosine_similarity(sums, targets[numbers]).mean()
 
     generator = torch.Generator().manual_seed(settings.seed + 1)
-    for step in tqdm(range(settings.steps), desc="term vectors", disable=None):
+    for step in progress_bar(range(settings.steps), "term vectors", "steps", settings.steps):
         drawn = torch.randint(held_out, len(bags), (settings.batch_size,), generator=generator)
         loss = distance(order[drawn])
         optimizer.zero_grad()

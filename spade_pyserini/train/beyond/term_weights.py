@@ -48,7 +48,7 @@ class TermWeights(Extension):
 
     @staticmethod
     def needed(settings: TermWeightSettings, model: SpadeModel) -> bool:
-        """Whether scores differ from Eq. 1, by the settings or by the model ``init``."""
+        """Whether the settings, or the model ``init``, make scores differ from Eq. 1."""
         weighted = bool((model.query_weights != 1).any())
         config = model.config
         return settings.idf != "none" or weighted or config.saturate or config.corpus_idf > 0

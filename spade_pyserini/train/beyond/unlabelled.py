@@ -2,7 +2,8 @@
 
 A collection without ``qrels`` and ``triples`` takes its samples from the run ``negatives``, for
 example one of a dense model. The first hit of a query is the positive if its score is at least
-``least_score``; the last hits are the negatives. These labels are noisy, so a teacher is required.
+``least_score``; the last hits are the negatives, or with ``choose_negatives = "spread"``, hits that
+are spread evenly over the others. These labels are noisy, so a teacher is required.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.formats.runs import read_run
 from spade_pyserini.train.recipe import Recipe
-from spade_pyserini.train.samples import Sample
+from spade_pyserini.train.samples import Sample, choose_negatives
 from spade_pyserini.train.settings import TrainingCollection
 
 logger = logging.getLogger(__name__)
@@ -33,8 +34,12 @@ def samples_from_run(collection: TrainingCollection, recipe: Recipe) -> list[Sam
     for ranking in rankings:
         first, *others = ranking.hits
         if first.score >= least_score and len(others) >= hard_negatives:
-            last = others[len(others) - hard_negatives :]
-            samples.append(Sample(ranking.qid, first.docid, tuple(hit.docid for hit in last)))
+            docids = [hit.docid for hit in others]
+            if recipe.data.choose_negatives == "spread":
+                negatives = choose_negatives(docids, hard_negatives, recipe.data)
+            else:
+                negatives = docids[len(docids) - hard_negatives :]
+            samples.append(Sample(ranking.qid, first.docid, tuple(negatives)))
     logger.info(
         "%s: %d of %d queries have a first hit with a score of %g or more",
         path,

@@ -1,0 +1,127 @@
+"""Answer queries on a terminal: one of ``spade search --query``, or several at a prompt."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from spade_pyserini.cli import arguments
+from spade_pyserini.errors import SpadeError
+from spade_pyserini.formats.unicode import is_valid_unicode
+
+if TYPE_CHECKING:
+    from spade_pyserini.records import Document
+    from spade_pyserini.search.answers import Searcher
+    from spade_pyserini.search.texts import Texts
+
+PROMPT = "query> "
+
+logger = logging.getLogger(__name__)
+
+
+def on_terminal() -> bool:
+    """Whether a person can type queries and read the answers."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def use_color(choice: str) -> bool:
+    """Whether to print colours: ``always``, ``never``, or ``auto`` for terminals that have them."""
+    if choice != "auto":
+        return choice == "always"
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain
+
+
+def answer_queries(options: argparse.Namespace) -> None:
+    """Print the answers to ``--query`` or, without it, to the queries that a user types."""
+    from spade_pyserini.search import open_searcher
+    from spade_pyserini.search.answers import answer_query
+
+    with open_searcher(
+        options.index, options.tokenizer, options.k1, options.b, check=not options.no_check
+    ) as searcher:
+        find = _finder(options, searcher)
+        delimiter = options.max_passage_delimiter if options.max_passage else None
+        for query in (options.query,) if options.query else _typed_queries(searcher):
+            answers = answer_query(searcher, query, options.hits or 10, find, delimiter)
+            if options.json:
+                print(json.dumps(answers.as_json()))
+            else:
+                print(answers.as_text(color=use_color(options.color)))
+            if options.verbose:
+                _log_ignored(query, searcher)
+
+
+def _typed_queries(searcher: Searcher) -> Iterator[str]:
+    """Yield lines from the terminal, until an empty one or Ctrl-D."""
+    with suppress(ImportError):  # on Windows
+        import readline  # noqa: F401 - gives `input` a history and editing keys
+    count = f"{searcher.manifest.documents:,} documents"
+    print(f"{searcher.index}: {count}. Type a query; an empty line or Ctrl-D ends.")
+    while True:
+        try:
+            query = input(PROMPT).strip()
+        except (EOFError, KeyboardInterrupt):
+            print()
+            return
+        if not query:
+            return
+        if is_valid_unicode(query):
+            yield query
+        else:
+            print("this is not valid Unicode; check the encoding of the terminal")
+
+
+def _finder(
+    options: argparse.Namespace, searcher: Searcher
+) -> Callable[[Collection[str]], Mapping[str, Document]] | None:
+    """A function that returns documents by id; None if the texts cannot be read.
+
+    Errors of a corpus that the user named are raised, those of a remembered one are only logged.
+    """
+    from spade_pyserini.corpora import apply_transforms
+    from spade_pyserini.search.texts import AUTOMATIC, Texts, open_texts
+
+    keep = not options.query and searcher.manifest.documents <= AUTOMATIC
+    if options.corpus:
+        corpus = arguments.open_corpus(options)
+        segments = [x["segment"] for x in searcher.manifest.sources if "segment" in x]
+        if segments:  # the documents of the index are passages
+            corpus = apply_transforms(corpus, segments[0])
+        return Texts([corpus], keep=keep).find
+    try:
+        texts = open_texts(searcher.manifest, data_dir=options.data_dir, keep=keep)
+    except SpadeError as error:
+        _log_missing_texts(error)
+        return None
+    return lambda docids: _find_or_log(texts, docids)
+
+
+def _find_or_log(texts: Texts, docids: Collection[str]) -> Mapping[str, Document]:
+    try:
+        documents = texts.find(docids)
+    except (SpadeError, OSError) as error:
+        _log_missing_texts(error)
+        return {}
+    if missing := len(set(docids) - documents.keys()):
+        logger.warning("%d of %d hits are no longer in the corpus", missing, len(docids))
+    return documents
+
+
+def _log_missing_texts(error: Exception) -> None:
+    logger.warning("no texts are shown: %s; --corpus NAME|PATH shows them", error)
+
+
+def _log_ignored(query: str, searcher: Searcher) -> None:
+    from spade_pyserini.records import Topic
+    from spade_pyserini.search import ImpactSearcher
+    from spade_pyserini.search.topic_checks import log_ignored_words
+
+    if isinstance(searcher, ImpactSearcher):
+        log_ignored_words([Topic("query", query)], searcher)

@@ -1,0 +1,52 @@
+"""How a corpus was opened, as manifests record it, so that its texts can be shown later.
+
+``{"corpus": "/data/texts.csv", "id_field": "sku", "segment": "250:125"}``: what `open_corpus` and
+``segment`` get. ``text_fields`` is a JSON list.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from spade_pyserini.corpora.catalogue import find_collection
+from spade_pyserini.corpora.corpus import Corpus, open_corpus
+from spade_pyserini.corpora.segment import Segmentation, segmented
+from spade_pyserini.errors import NotFoundError
+
+
+def record_source(corpus: Corpus) -> dict[str, str]:
+    """Return what `open_recorded` needs to open the corpus again, from any folder."""
+    path = Path(corpus.source)
+    is_path = "://" not in corpus.source and path.exists()
+    recorded = {"corpus": str(path.absolute()) if is_path else corpus.source}
+    choice = corpus.choice
+    for name, value in (("id_field", choice.id_field), ("title_field", choice.title_field)):
+        if value is not None:
+            recorded[name] = value
+    if choice.text_fields:
+        recorded["text_fields"] = json.dumps(choice.text_fields)
+    return recorded | ({"segment": corpus.segment} if corpus.segment else {})
+
+
+def open_recorded(recorded: dict[str, str]) -> Corpus:
+    """Open a corpus again; raise `NotFoundError` if its files are no longer there."""
+    name = recorded.get("corpus", "")
+    if Path(name).is_absolute() and not Path(name).exists():
+        raise NotFoundError(f"{name}: the corpus of this index is no longer there")
+    corpus = open_corpus(
+        name,
+        id_field=recorded.get("id_field"),
+        title_field=recorded.get("title_field"),
+        text_fields=json.loads(recorded.get("text_fields", "[]")),
+    )
+    segment = recorded.get("segment")
+    return segmented(corpus, Segmentation.parse(segment)) if segment else corpus
+
+
+def open_local(name: str, data_dir: str | Path | None = None) -> Corpus | None:
+    """Open a collection of the catalogue by name if it can be read without a download."""
+    collection = find_collection(name)
+    if collection is None or not (collection.name == "pydoc" or collection.folder(data_dir)):
+        return None
+    return open_corpus(name, data_dir=data_dir)

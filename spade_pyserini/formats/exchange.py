@@ -1,0 +1,34 @@
+"""Exchange two folders, so that both names exist at every moment."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from pathlib import Path
+
+AT_FDCWD = -100  # from <fcntl.h>
+RENAME_EXCHANGE = 2  # from <linux/fs.h>
+
+
+def exchange(first: Path, second: Path) -> None:
+    """Give each of two existing folders the name of the other.
+
+    Atomic on Linux. Elsewhere, and on file systems that cannot exchange, ``second`` does not exist
+    for a moment.
+    """
+    if not _exchange_at_once(first, second):
+        spare = first.with_name(f"{first.name}.old")
+        second.replace(spare)
+        first.replace(second)
+        spare.replace(first)
+
+
+def _exchange_at_once(first: Path, second: Path) -> bool:
+    if sys.platform != "linux":
+        return False
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    names = os.fsencode(first), os.fsencode(second)
+    return bool(rename(AT_FDCWD, names[0], AT_FDCWD, names[1], RENAME_EXCHANGE) == 0)

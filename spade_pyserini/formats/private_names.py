@@ -1,0 +1,42 @@
+"""Names next to an output that nobody else has, and that another process can recognize.
+
+``.X.1f0c9a3be2d45c67.tmp``: the output ``X``, 16 random hexadecimal digits, and a role. Nobody can
+guess the name before it exists, so nobody can put a symbolic link there, and no user's file is
+mistaken for one of ours.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from secrets import token_hex
+
+TEMPORARY = "tmp"
+DIGITS = r"[0-9a-f]{16}"
+TEMPORARY_NAME = re.compile(rf"\.(.+)\.{DIGITS}\.{TEMPORARY}")
+
+
+def private_sibling(path: Path, role: str = TEMPORARY) -> Path:
+    """Return a new name next to ``path``; nothing is created."""
+    path = _named(path)
+    return path.with_name(f".{path.name}.{token_hex(8)}.{role}")
+
+
+def private_siblings(path: Path, role: str = TEMPORARY) -> list[Path]:
+    """Return the existing files and folders that `private_sibling` named for ``path``."""
+    path = _named(path)
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.{DIGITS}\.{role}")
+    try:
+        return sorted(other for other in path.parent.iterdir() if pattern.fullmatch(other.name))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def temporary_of(name: str) -> str | None:
+    """Return the name of the file that a temporary file belongs to; None for other names."""
+    match = TEMPORARY_NAME.fullmatch(name)
+    return match[1] if match else None
+
+
+def _named(path: Path) -> Path:
+    return path.resolve() if path.name in ("", "..") else path

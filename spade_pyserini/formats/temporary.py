@@ -1,0 +1,85 @@
+"""Temporary files and folders next to an output.
+
+They have names that nobody can guess (`private_names`), and are created, never opened: a link is
+not followed. A process holds a lock on what it created, so that the next writer of the same output
+can tell what a killed process left from what another process is writing, and removes the former.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from spade_pyserini.formats.paths import remove
+from spade_pyserini.formats.private_names import private_sibling, private_siblings
+
+CREATE = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY | os.O_CLOEXEC
+OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@contextmanager
+def temporary_file(output: Path) -> Iterator[IO[bytes]]:
+    """Create a file next to ``output``; its path is ``stream.name``. It is removed in the end.
+
+    The caller renames it to keep it.
+    """
+    remove_leftovers(output)
+    path, descriptor = _create_file(output)
+    try:
+        with open(path, "wb", opener=lambda *_: descriptor) as stream:
+            yield stream
+    finally:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def temporary_folder(output: Path) -> Iterator[Path]:
+    """Create a folder next to ``output``. It is removed in the end, unless it was renamed."""
+    remove_leftovers(output)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    path = private_sibling(output)
+    path.mkdir()
+    descriptor = os.open(path, OPEN)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield path
+    finally:
+        os.close(descriptor)
+        remove(path)
+
+
+def remove_leftovers(output: Path) -> None:
+    """Remove the temporary files and folders of ``output`` whose processes have died."""
+    for path in private_siblings(output):
+        with suppress(OSError), _opened(path) as descriptor:
+            # This fails if the process that created ``path`` is still running.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove(path)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    descriptor = os.open(path, OPEN)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _create_file(output: Path) -> tuple[Path, int]:
+    """Create a file and lock it; again if another process took it for a leftover meanwhile."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        path = private_sibling(output)
+        descriptor = os.open(path, CREATE, 0o666)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if path.exists():
+            return path, descriptor
+        os.close(descriptor)

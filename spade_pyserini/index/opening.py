@@ -1,0 +1,150 @@
+"""Open an index for reading, also while another process replaces it.
+
+A change of an index is complete as soon as its manifest is replaced, which is atomic; see
+`spade_pyserini.index.swap`. Until then the old manifest is valid, and its files are in the folder
+of the index or, after the first rename, in a previous folder. `open_index` reads the manifest and
+opens the folder that belongs to it. If that fails because of a change in between, it starts again:
+a reader sees the old or the new index, never an error and never a mixture. That holds after a
+process was killed, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
+
+from spade_pyserini.errors import ArtifactError, InputError, NotFoundError
+from spade_pyserini.formats.digests import sha256
+from spade_pyserini.formats.index_manifest import IndexManifest, manifest_path, previous_paths
+from spade_pyserini.index.checksums import check_index_files
+from spade_pyserini.index.describe import describe_index
+from spade_pyserini.index.postings import Postings
+from spade_pyserini.index.tokenizer import load_tokenizer
+from spade_pyserini.lucene.errors import REBUILD
+from spade_pyserini.models.wordpieces import WordPieces
+
+T = TypeVar("T")
+SEGMENTS = re.compile(r"segments_([0-9a-z]+)")  # the number of the commit, in base 36
+ATTEMPTS = 100  # a writer makes fewer changes than this while a reader opens an index
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """Something to close."""
+
+    def close(self) -> None: ...
+
+
+class IndexFiles(NamedTuple):
+    """The folder with the files of an index at this moment, and their manifest."""
+
+    folder: Path
+    manifest: IndexManifest
+
+
+def open_index(
+    index: Path,
+    opener: Callable[[IndexFiles], T],
+    *,
+    check: bool = True,
+    foreign: bool = False,
+) -> T:
+    """Call ``opener`` with the files of ``index`` and return its result.
+
+    ``check`` compares the files with their checksums unless that was done before. ``foreign``
+    accepts an index without a manifest.
+    """
+
+    def attempt() -> T:
+        files = locate(index, foreign=foreign)
+        if check:
+            check_index_files(files.folder, index)
+        opened = opener(files)
+        if files.manifest.commit not in (None, commit_digest(files.folder)):
+            if isinstance(opened, Closable):
+                opened.close()
+            raise ArtifactError(f"{index}: its files do not belong to its manifest; {REBUILD}")
+        return opened
+
+    return retry_changes(index, attempt)
+
+
+def open_postings(index: str | Path, *, check: bool = True) -> Postings:
+    """Open the postings of an impact index, with or without a manifest."""
+
+    def opener(files: IndexFiles) -> Postings:
+        if files.manifest.kind != "impact":
+            raise ArtifactError(f"{index} is a {files.manifest.kind} index, it has no impacts")
+        return Postings(files.folder)
+
+    return open_index(Path(index), opener, check=check, foreign=True)
+
+
+def index_tokenizer(index: Path, tokenizer: str | Path | None = None) -> WordPieces:
+    """Load the tokenizer of an index, or check that ``tokenizer`` is the right one.
+
+    See `spade_pyserini.index.tokenizer.load_tokenizer`.
+    """
+    return retry_changes(
+        index,
+        lambda: load_tokenizer(index, locate(index, foreign=bool(tokenizer)).manifest, tokenizer),
+    )
+
+
+def retry_changes(index: Path, function: Callable[[], T]) -> T:
+    """Call ``function``, and again if it failed while the index was changed."""
+    for _ in range(ATTEMPTS):
+        before = _state(index)
+        try:
+            return function()
+        except (ArtifactError, InputError, NotFoundError, OSError):
+            if _state(index) == before:
+                raise
+    raise ArtifactError(f"{index} changes all the time; wait until no process writes it")
+
+
+def locate(index: Path, *, foreign: bool = False) -> IndexFiles:
+    """Return the manifest of an index and the folder that it belongs to."""
+    has_manifest = manifest_path(index).is_file()
+    if foreign and not has_manifest:
+        candidates = [path for path in (index, *previous_paths(index)) if path.is_dir()]
+        folder = next(iter(candidates), index)
+        return IndexFiles(folder, describe_index(folder))
+    manifest = IndexManifest.load(index)
+    return IndexFiles(folder_of(index, manifest), manifest)
+
+
+def folder_of(index: Path, manifest: IndexManifest) -> Path:
+    """Return the folder that a manifest belongs to: ``index`` itself, or a previous one."""
+    folders = [path for path in (index, *previous_paths(index)) if path.is_dir()]
+    if manifest.commit is not None:
+        # The index comes first: a previous folder may be removed while it is read.
+        own = (path for path in folders if commit_digest(path) == manifest.commit)
+        return next(own, index)
+    return next(iter(folders), index)
+
+
+def commit_digest(folder: Path) -> str | None:
+    """Return the digest of the file that lists the newest segments; None if there is none.
+
+    Lucene writes a random number into it, so two commits never have the same digest.
+    """
+    matches = [SEGMENTS.fullmatch(path.name) for path in folder.glob("segments_*")]
+    generations = {int(match[1], 36): match[0] for match in matches if match}
+    return sha256(folder / generations[max(generations)]) if generations else None
+
+
+def _state(index: Path) -> tuple[tuple[int, int] | None, ...]:
+    """Return what changes with every step of a change: the folder and the manifest."""
+    return tuple(_inode(path) for path in (index, manifest_path(index)))
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    # The inode of a file that was removed may be used again, so the time counts, too.
+    return state.st_ino, state.st_mtime_ns

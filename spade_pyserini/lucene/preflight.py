@@ -1,0 +1,62 @@
+"""Checks before a JVM starts in this process.
+
+If Java cannot start, it prints text of its own to standard output and may end the process; these
+checks raise `JavaError` instead.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from spade_pyserini.errors import JavaError
+from spade_pyserini.lucene.runtime import Java
+
+COLLECTOR = "-XX:+UseSerialGC"
+
+
+def check_environment(java: Java, options: list[str]) -> None:
+    """Raise `JavaError` if the folder or the memory of this process does not suffice for Java."""
+    try:
+        os.getcwd()  # noqa: PTH109 - Path.cwd() does the same
+    except FileNotFoundError:
+        message = "the current folder was deleted, and Java needs one"
+        raise JavaError(f"{message}; change to another folder") from None
+    if _memory_is_limited():
+        _try_to_start(java, options)
+
+
+def memory_options() -> list[str]:
+    """Return options that keep the heap as small as the data in it allows.
+
+    By default Java starts with a 64th of the machine's memory and fills it with garbage before it
+    collects any: a process that searches would grow by hundreds of megabytes.
+    """
+    chosen = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {os.environ.get('_JAVA_OPTIONS', '')}"
+    # What the user sets for the same purpose counts: Java refuses options that contradict.
+    options = {"-Xm": "-Xms32m", "GC": COLLECTOR}
+    return [option for sign, option in options.items() if sign not in chosen]
+
+
+def _memory_is_limited() -> bool:
+    """Return whether this process has a limit on its address space, as ``ulimit -v`` sets it."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # not on Windows
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
+def _try_to_start(java: Java, options: list[str]) -> None:
+    """Start Java in a child process, which has the same limits."""
+    command = [str(java.home / "bin" / "java"), *options, "-version"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:  # a runtime without the program `java`: nothing can be tried
+        return
+    if done.returncode:
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        reason = "; ".join(lines[:2]) or f"exit code {done.returncode}"
+        message = f"Java cannot start within the memory limit of this process ({reason})"
+        cure = "raise it (ulimit -v), or set a smaller heap: JAVA_TOOL_OPTIONS=-Xmx1g"
+        raise JavaError(f"{message}; {cure}")

@@ -1,0 +1,29 @@
+"""Keep what Java's threads print about their exceptions away from the terminal."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from spade_pyserini.lucene import jvm
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def captured_stderr() -> Iterator[None]:
+    """Log what Java prints to its standard error in the block, as details.
+
+    Lucene's merge threads print the stack of an exception that the caller gets anyway.
+    """
+    system = jvm.java_class("java.lang.System")
+    buffer = jvm.java_class("java.io.ByteArrayOutputStream")()
+    original = system.err
+    system.setErr(jvm.java_class("java.io.PrintStream")(buffer, True))
+    try:
+        yield
+    finally:
+        system.setErr(original)
+        if buffer.size():
+            logger.debug("%s", buffer.toString())

@@ -1,0 +1,78 @@
+"""Digests of the files of a model, which show damage before the model is used.
+
+``digests.json`` lies next to the weights. Earlier versions do not read it, and models without it
+can be loaded: for them the digest of the weights is recorded on this machine the first time they
+are loaded, and compared later (`spade_pyserini.formats.known_files`).
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from spade_pyserini.errors import ArtifactError
+from spade_pyserini.formats.digests import sha256
+from spade_pyserini.formats.known_files import KnownFile, identity, known_files, remember_files
+from spade_pyserini.formats.paths import remove
+from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
+
+FORMAT = "spade_pyserini.digests/1"
+DIGESTS = "digests.json"
+SETTINGS = "config.json"  # people edit it: a change is reported, but no error
+CURE = "copy or download the model again"
+
+logger = logging.getLogger(__name__)
+
+
+def forget_digests(folder: Path) -> None:
+    """Remove the digests before files of a model change, so that a kill leaves no false ones."""
+    remove(folder / DIGESTS)
+
+
+def write_digests(folder: Path, names: list[str]) -> None:
+    """Write the digests of the files ``names`` of a model."""
+    digests = {name: sha256(folder / name) for name in names}
+    write_sealed(folder / DIGESTS, {"format": FORMAT, "files": digests})
+
+
+def check_digests(folder: Path, weights: str) -> None:
+    """Raise `ArtifactError` if a file of a model is not as it was saved.
+
+    A model without digests is compared with what was loaded here before: ``weights`` that changed
+    although their time and size did not are damaged.
+    """
+    if not (folder / DIGESTS).is_file():
+        check_known_weights(folder, [weights])
+        return
+    for name, digest in read_sealed(folder / DIGESTS, FORMAT)["files"].items():
+        path = folder / name
+        if not path.is_file():
+            raise ArtifactError(f"{path}: the file is missing; {CURE}")
+        if sha256(path) == digest:
+            continue
+        if name != SETTINGS:
+            message = f"{path}: damaged or replaced, it differs from its digest in {DIGESTS}"
+            raise ArtifactError(f"{message}; {CURE}, or remove {DIGESTS} if you changed it")
+        logger.warning("%s was edited after the model was saved", path)
+
+
+def check_known_weights(folder: Path, names: list[str]) -> None:
+    """Compare the weights of a model without digests with those that were loaded here before."""
+    known, current = known_files(folder), {}
+    for name in names:
+        path = folder / name
+        if not path.is_file():
+            continue
+        entry = current[name] = KnownFile(identity(path), sha256(path))
+        before = known.get(name, entry)
+        if before.sha256 == entry.sha256:
+            continue
+        if before.identity == entry.identity:
+            message = f"{path}: damaged, its contents changed since it was last loaded here"
+            raise ArtifactError(f"{message}, but not its modification time; {CURE}")
+        logger.warning(
+            "%s: other weights than were loaded here before; if nobody replaced them, %s",
+            *(path, CURE),
+        )
+    if current != known:
+        remember_files(folder, current)

@@ -1,0 +1,32 @@
+"""Write safetensors files atomically."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import save_file, save_model
+from torch import Tensor, nn
+
+from spade_pyserini.formats.atomic import atomic_path
+from spade_pyserini.formats.digests import sha256
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor] | nn.Module) -> str:
+    """Write tensors, or those of a module, to a file and return its SHA-256.
+
+    Tensors that several layers of a module share are written once.
+    """
+    with atomic_path(path) as unfinished:
+        try:
+            if isinstance(tensors, nn.Module):
+                save_model(tensors, str(unfinished))
+            else:
+                save_file(tensors, unfinished)
+        except SafetensorError as error:
+            # The library reports errors of the system as text: "... (os error 28)".
+            if f"os error {errno.ENOSPC}" in str(error):
+                raise OSError(errno.ENOSPC, "No space left on device", str(path)) from None
+            raise OSError(errno.EIO, str(error).strip().splitlines()[0], str(path)) from None
+        return sha256(unfinished)

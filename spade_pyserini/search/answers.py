@@ -1,0 +1,188 @@
+"""Answers: the hits of a query with titles, snippets, and the terms that make up the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from spade_pyserini.errors import ArtifactError, UsageError
+from spade_pyserini.formats.unicode import printable
+from spade_pyserini.records import Document, Hit
+from spade_pyserini.search.batch import search_documents
+from spade_pyserini.search.bm25 import Bm25Searcher
+from spade_pyserini.search.impact import ImpactSearcher
+from spade_pyserini.search.snippets import MatchedTermsOfWord, Snippet, best_snippet, mark_words
+
+Searcher = ImpactSearcher | Bm25Searcher
+FindDocuments = Callable[[Collection[str]], Mapping[str, Document]]
+
+BOLD, FAINT, RESET = "\033[1;33m", "\033[2m", "\033[0m"
+INDENT = " " * 6
+NOTE = "* not in the text: the model added it"
+NO_HITS = "no document has any of these terms"
+
+
+class MatchedTerm(NamedTuple):
+    """A term of the query that a document has.
+
+    weight: its part of the score; share: the same as a fraction of the score.
+    in_text: whether the text contains it; None if the text is not known.
+    """
+
+    term: str
+    weight: float
+    share: float
+    in_text: bool | None
+
+
+class Answer(NamedTuple):
+    """A hit with what a reader needs. Title and snippet are None if the text is not known."""
+
+    rank: int
+    docid: str
+    score: float
+    title: Snippet | None
+    snippet: Snippet | None
+    matched: tuple[MatchedTerm, ...]
+
+
+class Answers(NamedTuple):
+    """The hits of a query, best first.
+
+    terms: the terms that were searched. ignored: words of the query without any term.
+    """
+
+    query: str
+    terms: tuple[str, ...]
+    ignored: tuple[str, ...]
+    hits: tuple[Answer, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the answers as values for JSON; ``marks`` are positions in a text."""
+        return {
+            "query": self.query,
+            "terms": list(self.terms),
+            "ignored": list(self.ignored),
+            "hits": [
+                {
+                    **answer._asdict(),
+                    "title": _as_json(answer.title),
+                    "snippet": _as_json(answer.snippet),
+                    "matched": [term._asdict() for term in answer.matched],
+                }
+                for answer in self.hits
+            ],
+        }
+
+    def as_text(self, *, color: bool = False) -> str:
+        """Return the answers for a terminal; matched words are bold with ``color``."""
+        lines = [f"query: {printable(' '.join(self.terms))}"]
+        if self.ignored:
+            lines.append(f"ignored, not in the vocabulary: {printable(' '.join(self.ignored))}")
+        for answer in self.hits:
+            lines += _lines(answer, color)
+        if any(term.in_text is False for answer in self.hits for term in answer.matched):
+            lines.append(_faint(NOTE, color))
+        return "\n".join(lines if self.hits else [*lines, NO_HITS])
+
+
+def answer_query(
+    searcher: Searcher,
+    query: str,
+    k: int,
+    find: FindDocuments | None = None,
+    delimiter: str | None = None,
+) -> Answers:
+    """Search ``query`` and describe the ``k`` best hits; ``find`` returns documents by id.
+
+    With a ``delimiter``, hits are passages, and only the best one of each document is described.
+    """
+    if delimiter is None:
+        hits = searcher.search(query, k)
+    else:
+        hits = search_documents(searcher, query, k, delimiter)
+    documents = find([hit.docid for hit in hits]) if find and hits else {}
+    described = (
+        _describe(searcher, query, rank, hit, documents.get(hit.docid))
+        for rank, hit in enumerate(hits, start=1)
+    )
+    ignored = (
+        searcher.wordpieces.unknown_words(query) if isinstance(searcher, ImpactSearcher) else []
+    )
+    return Answers(query, tuple(searcher.query_terms(query)), tuple(ignored), tuple(described))
+
+
+def _describe(
+    searcher: Searcher, query: str, rank: int, hit: Hit, document: Document | None
+) -> Answer:
+    weights = _matched_terms(searcher, query, hit.docid)
+    in_text = None if document is None else {*searcher.query_terms(document.contents)}
+    matched = tuple(
+        MatchedTerm(
+            term,
+            weight,
+            round(weight / hit.score, 4) if hit.score else 0.0,
+            None if in_text is None else term in in_text,
+        )
+        for term, weight in weights.items()
+    )
+    if document is None:
+        return Answer(rank, hit.docid, hit.score, None, None, matched)
+    of_word = _matched_terms_of_word(searcher, weights)
+    return Answer(
+        rank,
+        hit.docid,
+        hit.score,
+        mark_words(document.title, of_word),
+        best_snippet(document.text, of_word, weights),
+        matched,
+    )
+
+
+def _matched_terms(searcher: Searcher, query: str, docid: str) -> Mapping[str, float]:
+    """The terms of a hit; `ArtifactError` if the index does not find its own hit again."""
+    try:
+        return searcher.matched_terms(query, docid)
+    except UsageError:
+        message = f"{searcher.index}: damaged, it returns {docid!r} but does not have it"
+        cure = "check it with `spade index --verify`, or build it again"
+        raise ArtifactError(f"{message}; {cure}") from None
+
+
+def _matched_terms_of_word(searcher: Searcher, weights: Mapping[str, float]) -> MatchedTermsOfWord:
+    """A function for snippets. A word matches if its matched terms are half of it or more."""
+
+    @cache
+    def of_word(word: str) -> frozenset[str]:
+        lengths = {term: len(term.removeprefix("##")) for term in searcher.query_terms(word)}
+        matched = frozenset(lengths.keys() & weights.keys())
+        covered = sum(lengths[term] for term in matched)
+        return matched if 2 * covered >= sum(lengths.values()) else frozenset()
+
+    return of_word
+
+
+def _as_json(snippet: Snippet | None) -> dict[str, Any] | None:
+    return None if snippet is None else snippet._asdict()
+
+
+def _lines(answer: Answer, color: bool) -> list[str]:
+    """The lines of a hit: rank, id, score and title; the snippet; the matched terms."""
+    begin, end = (BOLD, RESET) if color else ("", "")
+    title = answer.title.marked(begin, end) if answer.title else ""
+    head = f"{answer.rank:4}. {printable(answer.docid)}  ({answer.score:.6g})"
+    lines = [f"{head}  {title}".rstrip()]
+    if answer.snippet and answer.snippet.text:
+        lines.append(f"{INDENT}{answer.snippet.marked(begin, end)}")
+    terms = "  ".join(map(_term, answer.matched))
+    return [*lines, _faint(f"{INDENT}{terms}", color)]
+
+
+def _term(matched: MatchedTerm) -> str:
+    mark = "*" if matched.in_text is False else ""
+    return f"{printable(matched.term)}{mark} {matched.weight:.4g} ({matched.share:.0%})"
+
+
+def _faint(text: str, color: bool) -> str:
+    return f"{FAINT}{text}{RESET}" if color else text

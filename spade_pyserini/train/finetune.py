@@ -1,0 +1,262 @@
+"""Fine-tune a trained model on pairs of queries and relevant documents, with few decisions to make.
+
+    spade finetune --corpus notes.csv --queries queries.tsv --qrels qrels.txt --output my-model
+
+Hard negatives come from BM25. Without dev judgements, a part of the queries is held out. The
+architecture is that of the model, and the number of steps follows from the number of pairs. BM25,
+the model before training, and the model after it are measured on the same documents.
+
+::
+
+    my-model/best/              the fine-tuned model
+    my-model/dev.qrels.txt      judgements of the held-out queries; train.qrels.txt, of the others
+    my-model/mined/             BM25's index and runs
+    my-model/results.json       the measures; the other files are those of `spade train`
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from ir_measures import RR, nDCG
+
+from spade_pyserini.corpora.qrels import read_qrels
+from spade_pyserini.corpora.topics import read_topics
+from spade_pyserini.errors import InputError, NotFoundError, UsageError
+from spade_pyserini.evaluate import evaluate_run
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.json_files import write_json
+from spade_pyserini.formats.qrels import Qrels
+from spade_pyserini.formats.runs import read_run
+from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.config import SpadeConfig
+from spade_pyserini.models.hub import resolve_model
+from spade_pyserini.train.dev_set import DevSet
+from spade_pyserini.train.initial_model import SHAPE
+from spade_pyserini.train.log import read_log
+from spade_pyserini.train.loop import train
+from spade_pyserini.train.mine import mine_negatives
+from spade_pyserini.train.recipe import Recipe, make_recipe
+from spade_pyserini.train.samples import DataDir, spread
+from spade_pyserini.train.validate import validate
+
+logger = logging.getLogger(__name__)
+DEV_SHARE = 0.2  # share of the queries that are held out for validation
+MOST_DEV = 200  # queries to validate on, at most
+LEAST_QUERIES = 10
+POOL = 20  # BM25's hits of each dev query that are searched; together with all judged documents
+EPOCHS = 4
+BATCH = 16
+LEAST_STEPS, MOST_STEPS = 40, 600
+
+
+@dataclass(frozen=True)
+class FinetuneOptions:
+    """What to fine-tune, on what.
+
+    corpus, queries, qrels: names or paths of documents, topics and relevance judgements.
+    dev_queries, dev_qrels: to validate on; by default a part of the queries is held out.
+    model: name or folder of the model to start from.
+    steps: number of steps; by default, four passes over the pairs, from 40 to 600 steps.
+    seed: seed of the order of the pairs.
+    """
+
+    corpus: str
+    queries: str
+    qrels: str
+    dev_queries: str | None = None
+    dev_qrels: str | None = None
+    model: str = "spade-mini"
+    steps: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if bool(self.dev_queries) != bool(self.dev_qrels):
+            raise UsageError("give both dev_queries and dev_qrels, or neither")
+        if self.steps is not None and self.steps < 1:
+            raise UsageError(f"steps must be 1 or more, not {self.steps}")
+
+
+class Row(NamedTuple):
+    """The measures of one system on the dev queries."""
+
+    system: str
+    mrr: float
+    ndcg: float
+
+
+class FinetuneResult(NamedTuple):
+    """The folder of the model, the measures, and on how many queries and documents."""
+
+    model: Path
+    rows: list[Row]
+    queries: int
+    documents: int
+
+
+def finetune(
+    options: FinetuneOptions, output: str | Path, *, resume: bool = False, data_dir: DataDir = None
+) -> FinetuneResult:
+    """Fine-tune a model; returns its folder and what it gained."""
+    folder = Path(output)
+    config = SpadeConfig.load(resolve_model(options.model))
+    if not config.trained:
+        raise UsageError(f"{options.model} is untrained; use a recipe of `spade train`")
+    queries = _split_queries(options, folder, data_dir)
+    recipe = _recipe(options, config, queries)
+    mine_negatives(recipe, folder / "mined", data_dir=data_dir)
+    recipe = recipe.change(**_mined(folder))
+    before = _before(recipe, options.model, data_dir)
+    best = train(recipe, folder, resume=resume, data_dir=data_dir)
+    rows = [*before.rows, _after(folder)]
+    result = FinetuneResult(best, rows, before.queries, before.documents)
+    values = {"queries": result.queries, "documents": result.documents}
+    write_json(folder / "results.json", {**values, "systems": [row._asdict() for row in rows]})
+    return result
+
+
+class _Queries(NamedTuple):
+    """Names of the queries and judgements to train and to validate on, and the training pairs."""
+
+    train: tuple[str, str]
+    dev: tuple[str, str]
+    pairs: int
+
+
+def _split_queries(options: FinetuneOptions, folder: Path, data_dir: DataDir) -> _Queries:
+    """Hold out dev queries, unless they are given."""
+    judged = read_qrels(options.qrels, data_dir=data_dir)
+    known = {topic.qid for topic in read_topics(options.queries, data_dir=data_dir)}
+    relevant = {
+        qid: grades
+        for qid, grades in judged.items()
+        if qid in known and any(grade > 0 for grade in grades.values())
+    }
+    if len(relevant) < LEAST_QUERIES:
+        message = f"{len(relevant)} queries have a relevant document, {LEAST_QUERIES} are needed"
+        raise InputError(message, options.qrels)
+    if options.dev_queries and options.dev_qrels:
+        pairs = _count_pairs(relevant.values())
+        return _Queries(
+            (options.queries, options.qrels), (options.dev_queries, options.dev_qrels), pairs
+        )
+    number = min(MOST_DEV, max(LEAST_QUERIES // 2, int(len(relevant) * DEV_SHARE)))
+    held_out = set(spread(sorted(relevant), number))
+    parts = {
+        "dev": {qid: grades for qid, grades in relevant.items() if qid in held_out},
+        "train": {qid: grades for qid, grades in relevant.items() if qid not in held_out},
+    }
+    for name, qrels in parts.items():
+        _write_qrels(qrels, folder / f"{name}.qrels.txt")
+    logger.info("%d of %d queries are held out for validation", number, len(relevant))
+    names = {name: (options.queries, str(folder / f"{name}.qrels.txt")) for name in parts}
+    return _Queries(names["train"], names["dev"], _count_pairs(parts["train"].values()))
+
+
+def _count_pairs(judgements: Iterable[dict[str, int]]) -> int:
+    """Number of relevant documents."""
+    return sum(grade > 0 for grades in judgements for grade in grades.values())
+
+
+def _write_qrels(qrels: Qrels, path: Path) -> None:
+    lines = [f"{qid} 0 {docid} {grade}\n" for qid in qrels for docid, grade in qrels[qid].items()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as stream:
+        stream.write("".join(lines).encode())
+
+
+def _recipe(options: FinetuneOptions, config: SpadeConfig, queries: _Queries) -> Recipe:
+    """The recipe: the architecture of the model, small rates, and a teacher against forgetting."""
+    steps = options.steps or math.ceil(queries.pairs * EPOCHS / BATCH)
+    if options.steps is None:
+        steps = max(LEAST_STEPS, min(MOST_STEPS, steps))
+    return make_recipe(
+        init=options.model,
+        **{name: getattr(config, name) for name in SHAPE},
+        k=config.k,
+        pooling=config.pooling,
+        max_length=min(128, config.max_length),
+        encode_length=config.max_length,
+        dropout=0.0,
+        half=config.adapter_rank > 0,
+        corpus=options.corpus,
+        queries=queries.train[0],
+        qrels=queries.train[1],
+        dev_corpus=options.corpus,
+        dev_queries=queries.dev[0],
+        dev_qrels=queries.dev[1],
+        dev_depth=POOL,
+        warmup_steps=0,
+        steps=steps,
+        batch_size=BATCH,
+        micro_batch=2 * BATCH,
+        weighting_rate=2e-4,
+        expansion_rate=2e-4,
+        schedule="linear",
+        rate_warmup=min(10, steps // 4),
+        max_grad_norm=1.0,
+        lambda_=0.005,
+        flops=0.01,
+        gammas=(),
+        tau=75.0,
+        block=22,
+        dense_teacher="minilm",
+        teacher_bm25=0.15,
+        validate_every=max(10, math.ceil(steps / 4)),
+        patience=2,
+        seed=options.seed,
+    )
+
+
+def _mined(folder: Path) -> dict[str, str]:
+    """The recipe settings whose values are the paths of the mined BM25 runs."""
+    runs = {}
+    for setting, prefix in (("negatives", "negatives"), ("dev_pool", "pool")):
+        (path,) = (folder / "mined").glob(f"{prefix}.*.txt")
+        runs[setting] = str(path)
+    return runs
+
+
+class _Before(NamedTuple):
+    rows: list[Row]
+    queries: int
+    documents: int
+
+
+def _before(recipe: Recipe, name: str, data_dir: DataDir) -> _Before:
+    """Measure BM25 and the model before training, and log how long training will take."""
+    model = SpadeModel.from_pretrained(name).with_settings(max_length=recipe.model.max_length)
+    (collection,) = recipe.dev_collections
+    dev = DevSet(collection, model.wordpieces, data_dir)
+    start = time.perf_counter()
+    figures = validate(model, [dev])
+    seconds = (time.perf_counter() - start) / len(dev.texts)
+    run = [ranking for ranking in read_run(collection.pool or "") if ranking.qid in dev.qrels]
+    if not run:
+        raise NotFoundError("BM25 finds no document for any dev query; are these the right topics?")
+    measures = evaluate_run(dev.qrels, run, [RR @ 10, nDCG @ 10])
+    # A step encodes the documents of a batch twice, and a gradient takes twice as long.
+    minutes = seconds * recipe.optimization.steps * 2 * BATCH * 3 / 60
+    logger.info(
+        "%d steps on %s take about %d minutes on this machine",
+        recipe.optimization.steps,
+        recipe.data.qrels,
+        max(1, round(minutes)),
+    )
+    rows = [
+        Row("BM25", measures[RR @ 10], measures[nDCG @ 10]),
+        Row(f"{name}, before", figures.mrr, figures.ndcg),
+    ]
+    return _Before(rows, len(dev.topics), len(dev.texts))
+
+
+def _after(run: Path) -> Row:
+    """The measures of the best validation."""
+    best = max(read_log(run, "validation"), key=lambda line: float(line["mrr"]))
+    return Row("fine-tuned", best["mrr"], best["ndcg"])
