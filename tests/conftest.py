@@ -17,6 +17,7 @@ os.environ["SPADE_CACHE_DIR"] = tempfile.mkdtemp(prefix="spade-tests-")
 
 import pytest
 import torch
+from hypothesis import settings
 from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
 from tokenizers.models import WordPiece
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
@@ -28,6 +29,10 @@ from spade_pyserini.models.extensions import with_corpus_idf
 from spade_pyserini.models.term_counts import TermCounts
 from spade_pyserini.train import Recipe, make_recipe
 from tests.commands import Commands, shell
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 ROOT = Path(__file__).resolve().parent.parent
 # Local collections for `shared_data` only: no other test may depend on a user's data. The variable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spade_pyserini.errors import UsageError
@@ -27,7 +27,6 @@ def test_terms_in_more_than_gamma_of_the_documents_go_at_the_end_of_a_period() -
     assert kept.tolist() == [False, False, True]
 
 
-@settings(deadline=None)  # the time depends on what else the machine does
 @given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=30))
 def test_a_removed_term_never_comes_back(rows: list[list[bool]]) -> None:
     frequency = DocumentFrequency(4, PruningSettings(gammas=(0.5,), period=1))
