@@ -9,6 +9,7 @@ Extensions of the loop, created by `extensions.extend`::
 
 Stages of their own::
 
+    teach             score candidates of queries with teachers (`scorers`, `score_cache`)
     masked_lm         fit a masked-LM head on plain text, for a backbone without one
     term_vectors      initialize the expansion head from a dense bi-encoder
     template_weights  learn small weights for the words of query templates
