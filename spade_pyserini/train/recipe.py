@@ -43,7 +43,6 @@ from spade_pyserini.train.settings import (
     TermWeightSettings,
     TrainingCollection,
     ValidationSettings,
-    check,
 )
 
 RECIPES = Path(__file__).with_name("recipes")
@@ -63,11 +62,6 @@ class Recipe:
     teaching: TeachingSettings = field(default_factory=TeachingSettings)
     distillation: DistillationSettings = field(default_factory=DistillationSettings)
     term_weights: TermWeightSettings = field(default_factory=TermWeightSettings)
-
-    def __post_init__(self) -> None:
-        runs = (self.distillation.teacher, *(table.teacher for table in self.data.collections))
-        both = self.distillation.dense_teacher and any(runs)
-        check("give either teacher or dense_teacher, not both", not both)
 
     def change(self, **settings: Any) -> Recipe:
         """A copy with other settings, by name: ``change(tau=50)``."""

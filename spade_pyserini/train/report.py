@@ -12,7 +12,7 @@ from spade_pyserini.formats.tables import text_table
 from spade_pyserini.train.log import read_log
 from spade_pyserini.train.recipe import Recipe
 
-PARTS = ("_ranking", "_pointwise", "_flops", "_distillation")
+PARTS = ("_ranking", "_pointwise", "_flops", "_l1", "_distillation")
 
 
 def draw_curves(run: Path) -> Path:

@@ -167,16 +167,17 @@ class LossSettings:
     ranking_weight: weight of the ranking loss (Eq. 11, first term of Eq. 12). The paper uses 1;
         other values are useful with a teacher.
     lambda_: weight of the point-wise loss (lambda, Eq. 12).
-    flops: beyond the paper, weight of the FLOPS regularizer of the expansion encoder, in
-        fine-tuning.
+    flops, l1: beyond the paper, weights of two regularizers of the expansion encoder, in
+        fine-tuning. FLOPS makes frequent terms rare, L1 makes all documents short.
     """
 
     ranking_weight: float = 1.0
     lambda_: float = 1.0
     flops: float = 0.0
+    l1: float = 0.0
 
     def __post_init__(self) -> None:
-        check_not_negative(self, ("ranking_weight", "lambda_", "flops"))
+        check_not_negative(self, ("ranking_weight", "lambda_", "flops", "l1"))
 
 
 @dataclass(frozen=True)
@@ -265,12 +266,14 @@ class DistillationSettings:
     """Beyond the paper: learning from the scores of a stronger model.
 
     teacher: a TREC run with the scores of every sample's own documents, see the stage ``teach``.
-    dense_teacher: instead, a sentence-transformers model (or ``minilm``) that scores every query
-        with every document of its batch.
+    dense_teacher: a bi-encoder that scores every query with every document of its batch, instead
+        of ``teacher`` or in addition: a sentence-transformers model, ``minilm``, or the model of a
+        table ``[[teaching.teachers]]``, with the settings of that table.
     teacher_scale: factor of the dense teacher's cosines.
     teacher_bm25: factor of the BM25 scores that are added to the dense teacher's; 0 for none.
     loss: ``kl`` or ``margin_mse``.
     distillation_weight: weight of this loss.
+    dense_weight: a further factor of the dense teacher's loss.
     """
 
     teacher: str | None = None
@@ -279,10 +282,11 @@ class DistillationSettings:
     teacher_bm25: float = 0.0
     loss: str = "kl"
     distillation_weight: float = 1.0
+    dense_weight: float = 1.0
 
     def __post_init__(self) -> None:
         check("distillation.loss must be kl or margin_mse", self.loss in ("kl", "margin_mse"))
-        check_not_negative(self, ("distillation_weight", "teacher_bm25"))
+        check_not_negative(self, ("distillation_weight", "dense_weight", "teacher_bm25"))
         needless = self.teacher_bm25 and not self.dense_teacher
         check("teacher_bm25 needs a dense_teacher; add dense_teacher=NAME", not needless)
 

@@ -148,10 +148,6 @@ def test_settings_that_tables_replace_are_refused(tmp_path: Path) -> None:
     path.write_text('corpus = "one"\n[[data]]\ncorpus = "other"\n')
     with pytest.raises(UsageError, match=r"both\.toml: corpus is ignored"):
         load_recipe(path)
-    with pytest.raises(UsageError, match="either teacher or dense_teacher"):
-        make_recipe(
-            dense_teacher="minilm", data=(TrainingCollection(corpus="one", teacher="run.txt"),)
-        )
 
 
 def test_dev_sets_that_lack_something(recipe: Recipe, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ Extensions of the loop, created by `extensions.extend`::
 
     distillation      learn from the scores of a dense model, BM25 or a run (`teachers`)
     term_weights      weights of query terms, idf of the corpus, saturation
-    flops             the FLOPS regularizer of SPLADE
+    sparsity          the regularizers of SPLADE, FLOPS and L1
     query_templates   queries in phrases such as "find papers about ..."
 
 Stages of their own::

@@ -14,15 +14,18 @@ from spade_pyserini.train.step import LossParts
 
 
 class Distillation(Extension):
-    """The distillation loss. Subclasses say which documents are compared."""
+    """The distillation loss, by its ``name``. Subclasses say which documents are compared."""
+
+    name: str
 
     def __init__(self, settings: DistillationSettings, data: TrainingData) -> None:
         self.settings, self.data = settings, data
+        self.weight = settings.distillation_weight
 
     def losses(self, batch: ScoredBatch) -> LossParts:
         student, teacher = self.candidates(batch.samples, batch.docids, batch.relevance)
         loss = kl_loss if self.settings.loss == "kl" else margin_mse_loss
-        return {"distillation": self.settings.distillation_weight * loss(student, teacher)}
+        return {self.name: self.weight * loss(student, teacher)}
 
     def candidates(
         self, samples: list[int], docids: list[str], relevance: Tensor
@@ -41,6 +44,8 @@ class DenseDistillation(Distillation):
     get the queries without templates.
     """
 
+    name = "batch_distillation"
+
     def __init__(
         self,
         settings: DistillationSettings,
@@ -49,6 +54,7 @@ class DenseDistillation(Distillation):
         bm25: list[BM25Teacher],
     ) -> None:
         super().__init__(settings, data)
+        self.weight *= settings.dense_weight
         self.dense, self.bm25 = dense, bm25
 
     def candidates(
@@ -79,6 +85,8 @@ class DenseDistillation(Distillation):
 
 class RunDistillation(Distillation):
     """Compares every query with its own documents, as the run of a teacher scores them."""
+
+    name = "distillation"
 
     def candidates(
         self, samples: list[int], docids: list[str], relevance: Tensor

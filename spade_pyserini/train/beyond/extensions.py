@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.bi_encoder import open_bi_encoder
 from spade_pyserini.models.term_counts import (
     TermCounts,
     count_terms,
@@ -10,14 +11,15 @@ from spade_pyserini.models.term_counts import (
     most_frequent,
 )
 from spade_pyserini.train.beyond.distillation import DenseDistillation, RunDistillation
-from spade_pyserini.train.beyond.flops import Flops
 from spade_pyserini.train.beyond.inflections import with_inflections
 from spade_pyserini.train.beyond.query_templates import QueryTemplates
+from spade_pyserini.train.beyond.sparsity import Sparsity
 from spade_pyserini.train.beyond.teachers import BM25Teacher, DenseTeacher
 from spade_pyserini.train.beyond.term_weights import TermWeights, initialize_term_weights
 from spade_pyserini.train.data import TrainingData
 from spade_pyserini.train.extension import Extension, Extensions
 from spade_pyserini.train.recipe import Recipe
+from spade_pyserini.train.settings import Teacher
 
 
 def extend(recipe: Recipe, data: TrainingData, model: SpadeModel) -> tuple[SpadeModel, Extensions]:
@@ -38,10 +40,10 @@ def extend(recipe: Recipe, data: TrainingData, model: SpadeModel) -> tuple[Spade
         extensions.append(TermWeights(recipe.term_weights, data, model, counts))
     if recipe.distillation.dense_teacher:
         extensions.append(_dense_distillation(recipe, data, model, counts))
-    elif data.teacher:
+    if data.teacher:
         extensions.append(RunDistillation(recipe.distillation, data))
-    if recipe.losses.flops:
-        extensions.append(Flops(recipe.losses.flops, model))
+    if recipe.losses.flops or recipe.losses.l1:
+        extensions.append(Sparsity(recipe.losses, model))
     return model, Extensions(extensions)
 
 
@@ -49,7 +51,11 @@ def _dense_distillation(
     recipe: Recipe, data: TrainingData, model: SpadeModel, counts: list[TermCounts]
 ) -> DenseDistillation:
     settings, length = recipe.distillation, recipe.model.max_length
-    dense = DenseTeacher(settings.dense_teacher or "", model.kept.device, length)
+    name = settings.dense_teacher or ""
+    listed = (teacher for teacher in recipe.teaching.teachers if teacher.model == name)
+    teacher = next(listed, Teacher(model=name, kind="bi-encoder", max_length=length))
+    options = teacher.max_length, teacher.pooling, teacher.query_prefix
+    dense = DenseTeacher(open_bi_encoder(teacher.model, *options))
     bm25 = [BM25Teacher(model.wordpieces, part, length) for part in counts if settings.teacher_bm25]
     return DenseDistillation(settings, data, dense, bm25)
 

@@ -1,4 +1,4 @@
-"""Losses beyond the paper: distillation and the FLOPS regularizer."""
+"""Losses beyond the paper: distillation, and the regularizers of SPLADE."""
 
 from __future__ import annotations
 
@@ -29,3 +29,8 @@ def margin_mse_loss(relevance: Tensor, teacher: Tensor) -> Tensor:
 def flops_loss(documents: Tensor) -> Tensor:
     """The FLOPS regularizer: the sum over terms of the squared mean weight, for [D, |V|]."""
     return documents.abs().mean(dim=0).square().sum()
+
+
+def l1_loss(documents: Tensor) -> Tensor:
+    """The L1 regularizer: the mean over documents of the sum of their weights, for [D, |V|]."""
+    return documents.abs().sum(dim=1).mean()

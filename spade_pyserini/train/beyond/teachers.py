@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from spade_pyserini.models.bi_encoder import load_bi_encoder
 from spade_pyserini.models.term_counts import TermCounts
 from spade_pyserini.models.wordpieces import WordPieces
+
+if TYPE_CHECKING:
+    from spade_pyserini.models.bi_encoder import BiEncoder, Embed
 
 K1, B = 0.9, 0.4  # BM25's parameters, as in Anserini
 
 
 class DenseTeacher:
-    """Cosines of sentence embeddings. Each text is embedded once, then cached.
+    """Cosines of the embeddings of a bi-encoder. Each text is embedded once, then cached."""
 
-    The teacher reads ``max_length`` WordPieces, as the trained model does.
-    """
-
-    def __init__(self, name: str, device: torch.device, max_length: int) -> None:
-        self._model = load_bi_encoder(name, str(device))
-        self._model.max_seq_length = min(max_length, self._model.max_seq_length or max_length)
-        self._embeddings: dict[str, Tensor] = {}
+    def __init__(self, model: BiEncoder) -> None:
+        self._model = model
+        self._queries: dict[str, Tensor] = {}
+        self._documents: dict[str, Tensor] = {}
 
     def scores(self, queries: list[str], documents: list[str]) -> Tensor:
         """Cosines, [queries, documents]."""
-        return self._embed(queries) @ self._embed(documents).T
+        left = _embed(self._model.embed_queries, queries, self._queries)
+        right = _embed(self._model.embed_documents, documents, self._documents)
+        return left @ right.T
 
-    def _embed(self, texts: list[str]) -> Tensor:
-        if new := [text for text in dict.fromkeys(texts) if text not in self._embeddings]:
-            vectors = self._model.encode(
-                new, normalize_embeddings=True, convert_to_tensor=True, show_progress_bar=False
-            )
-            self._embeddings |= dict(zip(new, vectors.clone(), strict=True))
-        return torch.stack([self._embeddings[text] for text in texts])
+
+def _embed(embed: Embed, texts: list[str], known: dict[str, Tensor]) -> Tensor:
+    """Look up the embeddings of texts, [texts, m], and compute those that are not ``known``."""
+    if new := [text for text in dict.fromkeys(texts) if text not in known]:
+        known |= dict(zip(new, torch.from_numpy(embed(new)), strict=True))
+    return torch.stack([known[text] for text in texts])
 
 
 class BM25Teacher:

@@ -9,13 +9,14 @@ import torch
 
 from spade_pyserini import SpadeModel
 from spade_pyserini.errors import NotFoundError
+from spade_pyserini.models.bi_encoder import open_bi_encoder
 from spade_pyserini.models.term_counts import count_terms
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.train.beyond.teachers import BM25Teacher, DenseTeacher
 
 
 def test_the_dense_teacher_gives_relevant_documents_higher_scores() -> None:
-    teacher = DenseTeacher("minilm", torch.device("cpu"), 128)
+    teacher = DenseTeacher(open_bi_encoder("minilm", 128))
     queries = ["how do I delete a folder", "the capital of France"]
     documents = ["Paris is a city on the Seine.", "rmtree removes a directory tree."]
     scores = teacher.scores(queries, documents)
@@ -23,7 +24,7 @@ def test_the_dense_teacher_gives_relevant_documents_higher_scores() -> None:
     assert scores[1, 0] > scores[1, 1] + 0.2
     assert torch.equal(scores, teacher.scores(queries, documents))
     with pytest.raises(NotFoundError, match="the dense model 'no-such/teacher' cannot be loaded"):
-        DenseTeacher("no-such/teacher", torch.device("cpu"), 128)
+        DenseTeacher(open_bi_encoder("no-such/teacher", 128))
 
 
 def test_the_lexical_teacher_is_bm25(tiny_model: SpadeModel) -> None:
