@@ -1,4 +1,4 @@
-"""Checks of the installation: versions, Java, the model files, the disk."""
+"""Checks of the installation: versions, Java, the backbone and its tokenizer, the disk."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the table of measures and, as text, the conventions they follow."""
+    """Print the table of measures; with ``--format text``, also the conventions they follow."""
     from spade_pyserini.evaluate import compare_runs, parse_measures, read_runs
     from spade_pyserini.evaluate.comparison import short_names
     from spade_pyserini.evaluate.conventions import conventions

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 FIRST = 16  # characters per WordPiece in the first attempt
-GROWTH = 8  # of the length from one attempt to the next
+GROWTH = 8  # factor of the length from one attempt to the next
 BLANK = re.compile(r"[ \t\n\r]")
 BLANKS = re.compile(r"[ \t\n\r]{2,}")
 NORMALIZERS = (None, "BertNormalizer", "Lowercase", "NFD", "StripAccents")

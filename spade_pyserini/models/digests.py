@@ -52,7 +52,8 @@ def check_digests(folder: Path, weights: str) -> None:
             continue
         if name != SETTINGS:
             message = f"{path}: damaged or replaced, it differs from its digest in {DIGESTS}"
-            raise ArtifactError(f"{message}; {CURE}, or remove {DIGESTS} if you changed it")
+            cure = f"{CURE}. If you changed it on purpose, remove {DIGESTS}"
+            raise ArtifactError(f"{message}; {cure}")
         logger.warning("%s was edited after the model was saved", path)
 
 

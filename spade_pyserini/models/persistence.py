@@ -195,7 +195,10 @@ def _base(adapters: Adapters) -> PreTrainedModel:
 
 
 def _small(tensors: dict[str, Tensor], half: bool) -> dict[str, Tensor]:
-    """Return the tensors in 16 bits: all, or only those whose values stay exact."""
+    """Convert floating-point tensors to 16 bits.
+
+    With ``half`` all of them, otherwise only those that lose no precision.
+    """
     return {
         name: x.half() if x.is_floating_point() and (half or _is_half(x)) else x
         for name, x in tensors.items()

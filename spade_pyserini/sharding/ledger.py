@@ -10,7 +10,7 @@ from typing import Generic
 from spade_pyserini.sharding.part import Part
 from spade_pyserini.sharding.protocols import M, ShardRecord
 
-SAVING_SHARE = 0.05  # largest share of the time spent on saving; a long manifest takes seconds
+SAVING_SHARE = 0.05  # at most this share of the time goes into saving the manifest
 
 
 class Ledger(Generic[M]):

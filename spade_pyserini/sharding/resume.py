@@ -123,7 +123,10 @@ class Output(Generic[M]):
         self.files.remove(self.folder, [shard.file])
 
     def _clear(self) -> None:
-        """Remove the shards of this part. Files that are not shards are an error."""
+        """Remove the shards and the manifest of this part.
+
+        Existing shards are an error unless ``overwrite``; files that are not shards always are.
+        """
         refuse_file(self.folder, self.parameter)
         names = [path.name for path in self.folder.iterdir()] if self.folder.is_dir() else []
         for name in names:

@@ -52,7 +52,7 @@ def test_the_most_frequent_terms() -> None:
 
 def test_idf_weights_of_a_corpus() -> None:
     usual = torch.tensor([0.5, 0.5, 0.5, 0.001])
-    counts = TermCounts(torch.tensor([100_000, 1000, 0]), 100_000, 0)  # the last row is padded
+    counts = TermCounts(torch.tensor([100_000, 1000, 0]), 100_000, 0)  # of three terms
     weights = idf_weights(counts, usual, 0.5)
     idf = [math.log(100_501 / rest) for rest in (100_250.5, 1250.5, 250.5)]
     expected = torch.tensor(idf).clamp(min=0.05)

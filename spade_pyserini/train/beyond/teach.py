@@ -71,7 +71,8 @@ def _paths(run: Run) -> list[Path]:
     paths = []
     for collection in run.recipe.training_collections:
         if not (collection.corpus and collection.queries):
-            raise UsageError("recipe: the stage teach needs the corpus and queries of collections")
+            message = "every training collection needs the settings corpus and queries"
+            raise UsageError(f"recipe: for the stage teach, {message}")
         corpus = open_corpus(collection.corpus, data_dir=run.data_dir).name
         topics = topics_name(collection.queries, data_dir=run.data_dir)
         paths.append(run.folder / f"teacher.{corpus}.{topics}.txt")
