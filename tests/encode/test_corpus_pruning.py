@@ -171,7 +171,7 @@ def test_a_killed_run_is_continued(
 def test_added_documents_are_pruned_equally(
     corpus_folder: Path, pruning_model: SpadeModel, pruned: Path, tmp_path: Path
 ) -> None:
-    """Documents that are added later are encoded with the counts file, which has the removed terms."""
+    """The counts file has the removed terms, so that documents can be added later."""
     few = open_corpus("few", write_corpus(tmp_path / "few", 5))
     counts = counts_path(pruned)
     options = EncodeOptions(counts=counts)
