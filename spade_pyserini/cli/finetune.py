@@ -28,7 +28,11 @@ def parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=0, metavar="N", help="seed of the order of the pairs")
     arguments.add_data_dir(parser)
     add("--output", required=True, metavar="DIR", help="the model is written to DIR/best")
-    add("--resume", action="store_true", help="continue an interrupted run in DIR")
+    add(
+        "--resume",
+        action="store_true",
+        help="never start a new run, only continue one in DIR",
+    )
     return parser
 
 

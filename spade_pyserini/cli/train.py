@@ -44,7 +44,11 @@ def parser() -> argparse.ArgumentParser:
         "templates: learn weights for the words of query templates. DIR/best of masked-lm and "
         "term-vectors is for the setting `init`",
     )
-    add("--resume", action="store_true", help="continue after the last checkpoint in DIR")
+    add(
+        "--resume",
+        action="store_true",
+        help="never start a new run, only continue one in DIR",
+    )
     return parser
 
 

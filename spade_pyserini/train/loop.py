@@ -6,7 +6,6 @@ samples that are hard for the other (co-training), with document-level pruning (
 corpus-level pruning.
 
     spade train --recipe smoke --output runs/train.smoke
-    spade train --recipe smoke --output runs/train.smoke --resume
 """
 
 from __future__ import annotations
@@ -57,8 +56,8 @@ def train(
 ) -> Path:
     """Train a model into the folder ``output``; returns the folder of the best model.
 
-    ``resume`` continues after the last checkpoint. Names of collections are looked up below
-    ``data_dir``.
+    An interrupted run with the same recipe continues after its last checkpoint; with ``resume``,
+    no new run is started. Names of collections are looked up below ``data_dir``.
     """
     return Run(STAGE, recipe, Path(output), data_dir).execute(_train, resume=resume)
 

@@ -35,7 +35,8 @@ class Run(NamedTuple):
     def execute(self, work: Callable[[Run], None], *, resume: bool) -> Path:
         """Call ``work`` unless the run is finished; returns the folder of its model.
 
-        The main process holds the lock of the folder, so that no other run writes to it.
+        An interrupted run is continued. With ``resume``, no new run is started. The main process
+        holds the lock of the folder, so that no other run writes to it.
         """
         is_main = start_accelerator(self.recipe).is_main_process
         with lock(self.folder) if is_main else nullcontext():
@@ -59,14 +60,15 @@ class Run(NamedTuple):
     def _is_finished(self, resume: bool) -> bool:
         """Whether the run is complete. Raises `OutputExistsError` if the folder has another run.
 
-        Called before the data is read, which takes longer.
+        With ``resume``, a folder without a run is an error. Called before the data is read, which
+        takes longer.
         """
         path = self.folder / RECIPE
         if not path.exists():
+            if resume:
+                message = f"{self.folder} has no run to resume"
+                raise UsageError(f"{message}; leave out resume=True to start one")
             return False
-        if not resume:
-            message = f"{self.folder} holds a run already"
-            raise OutputExistsError(f"{message}; pass resume=True to continue it")
         # Settings that did not exist when the run began have their defaults.
         default, new = (_recorded(self.stage, recipe) for recipe in (Recipe(), self.recipe))
         old = default | recorded_run(read_json_file(path))

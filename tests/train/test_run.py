@@ -76,8 +76,7 @@ def test_older_names_of_stages(recipe: Recipe, tmp_path: Path) -> None:
 def test_another_recipe_in_the_same_folder(recipe: Recipe, tmp_path: Path) -> None:
     short = recipe.change(steps=3)
     train(short, tmp_path / "run")
-    with pytest.raises(OutputExistsError, match="pass resume=True"):
-        train(short, tmp_path / "run")
+    assert train(short, tmp_path / "run") == tmp_path / "run" / "best"
     with pytest.raises(OutputExistsError, match=r"tau 50\.0, now 10\.0"):
         train(short.change(tau=10.0), tmp_path / "run", resume=True)
 
@@ -87,6 +86,12 @@ def test_another_stage_in_the_same_folder(recipe: Recipe, tmp_path: Path) -> Non
     fit_masked_lm(short, tmp_path / "run")
     with pytest.raises(OutputExistsError, match="stage masked-lm, now train"):
         train(short, tmp_path / "run", resume=True)
+
+
+def test_nothing_to_resume(recipe: Recipe, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has no run to resume; leave out resume=True"):
+        train(recipe, tmp_path / "run", resume=True)
+    assert not (tmp_path / "run").exists() or not list((tmp_path / "run").iterdir())
 
 
 def test_one_run_at_a_time(recipe: Recipe, tmp_path: Path) -> None:
