@@ -11,7 +11,7 @@ EXAMPLE = """spade train --recipe mini --set corpus=my-corpus/ \\
       --set queries=queries.tsv --set qrels=qrels.txt --output my-model"""
 # The last three are older names of masked-lm, term-vectors and templates.
 STAGES = (
-    *("mine", "teach", "masked-lm", "term-vectors", "train", "templates"),
+    *("mine", "teach", "masked-lm", "term-vectors", "train", "templates", "settings"),
     *("head", "queries", "requests"),
 )
 
@@ -41,7 +41,8 @@ def parser() -> argparse.ArgumentParser:
         "masked-lm: fit a masked-LM head on the corpus; "
         "term-vectors: initialize the expansion head from a dense bi-encoder; "
         "train: warm-up and fine-tuning; "
-        "templates: learn weights for the words of query templates. DIR/best of masked-lm and "
+        "templates: learn weights for the words of query templates; "
+        "settings: choose alpha and the pruning ratio of a trained model. DIR/best of masked-lm and "
         "term-vectors is for the setting `init`",
     )
     add(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -39,12 +39,19 @@ DEPTH = 100  # documents that are ranked for each query
 COUNTED_LENGTH = 256  # documents are cut to this many WordPieces to count their terms
 
 
+class Mixture(NamedTuple):
+    """How the vectors of a document are aggregated: alpha (Eq. 10), and the pruning ratio."""
+
+    alpha: float
+    prune_ratio: float = 0.0
+
+
 class Scores(NamedTuple):
     """Scores of all documents for all topics, and totals over the documents.
 
-    relevance: [alphas, topics, documents]. terms [alphas]: number of terms with a weight above 0
-    in the aggregated vectors. expanded: number of terms from the expansion encoder. weighting_sum,
-    expansion_sum: sum of this encoder's weights.
+    relevance: [mixtures, topics, documents]. terms [mixtures]: number of terms with a weight above
+    0 in the aggregated vectors. expanded: number of terms from the expansion encoder.
+    weighting_sum, expansion_sum: sum of this encoder's weights.
     """
 
     relevance: Tensor
@@ -76,16 +83,18 @@ class DevSet:
         self.docids = [document.docid for document in documents]
         self.texts = [document.contents for document in documents]
 
-    def scores(self, model: SpadeModel, alphas: tuple[float, ...], precision: str = "no") -> Scores:
-        """Encode all documents and score them for all topics, for each alpha (Eq. 10)."""
+    def scores(
+        self, model: SpadeModel, mixtures: Sequence[Mixture], precision: str = "no"
+    ) -> Scores:
+        """Encode all documents once and score them for all topics, for each mixture."""
         weights = model.query_weights * corpus_weights(model, self.counts)
         queries = query_vectors(model, [topic.text for topic in self.topics])
         terms = queries.any(dim=0)  # terms of no query do not change the scores
         queries = queries[:, terms]
-        relevance = torch.zeros(len(alphas), len(self.topics), len(self.texts))
+        relevance = torch.zeros(len(mixtures), len(self.topics), len(self.texts))
         ids = model.wordpieces.document_ids(self.texts, model.config.max_length)
-        ratio = model.config.prune_ratio
-        numbers, expanded = torch.zeros(len(alphas), dtype=torch.long), 0
+        pruned = any(ratio for _, ratio in mixtures)
+        numbers, expanded = torch.zeros(len(mixtures), dtype=torch.long), 0
         sums = [0.0, 0.0]
         for batch, positions in self._batches(ids):
             with autocast(precision, model.kept.device):
@@ -94,15 +103,15 @@ class DevSet:
             expanded += int((added > 0).sum())
             for encoder, vectors in enumerate((own, added)):
                 sums[encoder] += float((vectors * weights).sum())
-            if not ratio:
-                numbers += _count_terms(own, added, alphas)
-            columns = slice(None) if ratio else terms
+            if not pruned:
+                numbers += _count_terms(own, added, [alpha for alpha, _ in mixtures])
+            # With pruning, all terms are needed: the largest weight may be of a term in no query.
+            columns = slice(None) if pruned else terms
             own, added = (vectors[:, columns] * weights[columns] for vectors in (own, added))
-            for number, alpha in enumerate(alphas):
+            for number, (alpha, ratio) in enumerate(mixtures):
                 mixed = mix(own, added, alpha, model.config.saturate)
-                # The largest weight of a document may be that of a term in no query.
-                if ratio:
-                    mixed = drop_small_weights(mixed, ratio)
+                if pruned:
+                    mixed = drop_small_weights(mixed, ratio) if ratio else mixed
                     numbers[number] += (mixed > 0).sum()
                     mixed = mixed[:, terms]
                 relevance[number][:, positions] = (queries @ mixed.T).cpu()
@@ -114,6 +123,10 @@ class DevSet:
             for batch, positions in batches(ids, BATCH_TOKENS):
                 yield batch, positions
                 bar.update(len(batch))
+
+    def documents(self) -> Iterator[tuple[str, str]]:
+        """Yield the id and the text of each document."""
+        yield from zip(self.docids, self.texts, strict=True)
 
     def measure(self, relevance: Tensor) -> tuple[float, float]:
         """MRR@10 and nDCG@10 of scores [topics, documents]."""
@@ -136,7 +149,7 @@ class DevSet:
         ]
 
 
-def _count_terms(own: Tensor, added: Tensor, alphas: tuple[float, ...]) -> Tensor:
+def _count_terms(own: Tensor, added: Tensor, alphas: list[float]) -> Tensor:
     """Count the terms of the aggregated vectors for each alpha, [alphas]."""
     only = {0.0: own > 0, 1.0: added > 0}  # with alpha 0 or 1, only one encoder contributes
     numbers = {alpha: int(terms.sum()) for alpha, terms in only.items()}

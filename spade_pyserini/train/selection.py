@@ -45,7 +45,7 @@ class ModelSelection:
         if not self.dev:
             if last:
                 alpha = self.alphas[0] if len(self.alphas) == 1 else model.config.alpha
-                self._save(model, alpha)
+                self.save(model, alpha)
             return None
         figures = validate(model, self.dev, self.alphas, self.recipe.optimization.precision)
         if not last and self._in_warmup(step):
@@ -53,7 +53,7 @@ class ModelSelection:
         if figures.mrr > self.best.get("mrr", -1.0):
             self.best = {"step": step, "mrr": figures.mrr, "alpha": figures.alpha}
             self.worse = 0
-            self._save(model, figures.alpha)
+            self.save(model, figures.alpha)
         else:
             self.worse += 1
         return figures
@@ -62,7 +62,7 @@ class ModelSelection:
         apart = self.recipe.cotraining.strategy == "apart"
         return step <= self.recipe.optimization.warmup_steps and not apart
 
-    def _save(self, model: SpadeModel, alpha: float) -> None:
+    def save(self, model: SpadeModel, alpha: float) -> None:
         """Save the model with this alpha and a calibrated scale for quantization."""
         length = self.recipe.model.encode_length or model.config.max_length
         best = model.with_settings(alpha=alpha, max_length=length, trained=True).eval()

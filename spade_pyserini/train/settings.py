@@ -358,6 +358,8 @@ class ValidationSettings:
     validate_every: number of steps between validations.
     patience: training stops after this many validations without an improvement.
     alphas: values of alpha to choose from (alpha, Eq. 10); the paper's 0, 0.1, ... 1 if empty.
+    prune_ratios, tolerance: beyond the paper, for the stage ``settings``, see
+        `spade_pyserini.train.beyond.encoding_settings`.
     """
 
     dev_corpus: str | None = None
@@ -370,9 +372,15 @@ class ValidationSettings:
     validate_every: int = 1600
     patience: int = 5
     alphas: tuple[float, ...] = ()
+    prune_ratios: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3)
+    tolerance: float = 0.005
 
     def __post_init__(self) -> None:
         check("alphas must be from 0 to 1", all(0 <= alpha <= 1 for alpha in self.alphas))
+        ratios = self.prune_ratios
+        check("prune_ratios must be from 0 to below 1", all(0 <= ratio < 1 for ratio in ratios))
+        check("prune_ratios must not be empty", bool(ratios))
+        check("tolerance must be from 0 to 1", 0 <= self.tolerance <= 1)
         check_not_negative(self, ("dev_depth", "dev_sample"))
         check_positive(self, ("validate_every", "patience"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from spade_pyserini.errors import UsageError
+from spade_pyserini.train.beyond.encoding_settings import choose_settings
 from spade_pyserini.train.beyond.masked_lm import fit_masked_lm
 from spade_pyserini.train.beyond.teach import teach
 from spade_pyserini.train.beyond.template_weights import fit_template_weights
@@ -20,6 +21,7 @@ STAGES = {
     "term-vectors": fit_term_vectors,
     "train": train,
     "templates": fit_template_weights,
+    "settings": choose_settings,
 }
 
 

@@ -11,7 +11,7 @@ import torch
 
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.adapters import merge_adapters
-from spade_pyserini.train.dev_set import DevSet, Scores
+from spade_pyserini.train.dev_set import DevSet, Mixture, Scores
 
 ALPHAS = tuple(step / 10 for step in range(11))
 
@@ -46,7 +46,8 @@ def validate(
     start = time.perf_counter()
     shipped = as_shipped(model)
     with shipped.expansion.fixed(shipped.kept):
-        scores = [dev.scores(shipped, alphas, precision) for dev in sets]
+        mixtures = [Mixture(alpha, shipped.config.prune_ratio) for alpha in alphas]
+        scores = [dev.scores(shipped, mixtures, precision) for dev in sets]
     seconds = time.perf_counter() - start
     measured = list(zip(sets, scores, strict=True))
     figures = {

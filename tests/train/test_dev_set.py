@@ -13,7 +13,7 @@ from spade_pyserini.errors import InputError
 from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.tensors import sparse
 from spade_pyserini.train import Recipe
-from spade_pyserini.train.dev_set import DevSet
+from spade_pyserini.train.dev_set import DevSet, Mixture
 from spade_pyserini.train.settings import DevCollection
 from tests.models.helpers import weigh
 
@@ -55,7 +55,7 @@ def test_validation_scores_the_weights_that_are_encoded(
     (collection,) = recipe.dev_collections
     dev = DevSet(collection, model.wordpieces)
     with torch.inference_mode():
-        scores = dev.scores(model, (0.0, 0.3)).relevance[1]
+        scores = dev.scores(model, [Mixture(0.0), Mixture(0.3)]).relevance[1]
     vectors = list(map(SpadeEncoder(model).named, sparse(weigh(model, dev.texts))))
     for row, topic in enumerate(dev.topics):
         terms = set(model.wordpieces.query_terms(topic.text))

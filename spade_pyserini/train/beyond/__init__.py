@@ -13,6 +13,7 @@ Stages of their own::
     masked_lm         fit a masked-LM head on plain text, for a backbone without one
     term_vectors      initialize the expansion head from a dense bi-encoder
     template_weights  learn small weights for the words of query templates
+    encoding_settings choose alpha and the pruning ratio of a trained model
 
 Data and model::
 
