@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
         "term-vectors: initialize the expansion head from a dense bi-encoder; "
         "train: warm-up and fine-tuning; "
         "templates: learn weights for the words of query templates; "
-        "settings: choose alpha and the pruning ratio of a trained model. DIR/best of masked-lm and "
+        "settings: choose alpha and the pruning ratio of a model. DIR/best of masked-lm and "
         "term-vectors is for the setting `init`",
     )
     add(
