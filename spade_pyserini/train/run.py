@@ -57,9 +57,10 @@ class Run(NamedTuple):
         accelerator.wait_for_everyone()
 
     def _is_finished(self, resume: bool) -> bool:
-        """Whether the run is complete. Raises `OutputExistsError` if the folder has another run.
+        """Whether the run is complete.
 
-        Called before the data is read, which takes longer.
+        Raises `OutputExistsError` if the folder has a run of another recipe, or any run without
+        ``resume``. Called before the data is read, which takes longer.
         """
         path = self.folder / RECIPE
         if not path.exists():
