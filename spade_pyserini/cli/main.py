@@ -62,7 +62,8 @@ def run_command(name: str, arguments: list[str], prog: str) -> int:
         print(f"error: {with_flags(str(error), flag_names(parser))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("interrupted; run the same command again to continue", file=sys.stderr)
+        again = "run the same command again to continue, with --resume if it has this option"
+        print(f"interrupted; {again}", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the program that reads our output, such as head, has exited
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -95,7 +95,12 @@ class Failing:
         (SpadeError("it failed"), 1, "error: it failed\n"),
         (UsageError("wrong call"), 2, "error: wrong call\n"),
         (SpadeError("pass overwrite=True"), 1, "error: pass --overwrite\n"),
-        (KeyboardInterrupt(), 130, "interrupted; run the same command again to continue\n"),
+        (
+            KeyboardInterrupt(),
+            130,
+            "interrupted; run the same command again to continue, with --resume if it has this "
+            "option\n",
+        ),
         (PermissionError(13, "Permission denied", "x.txt"), 1, "error: x.txt: Permission denied\n"),
     ],
 )
