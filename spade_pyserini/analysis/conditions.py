@@ -1,7 +1,6 @@
 """Conditions: commands with the figures that they must produce, read from a YAML file.
 
-The conditions of this package are in ``reproduce.yaml``, which describes the fields. Figures with
-``source: measured`` are checked, those with ``source: paper`` only shown.
+The conditions of this package are in ``reproduce.yaml``, which describes the fields.
 """
 
 from __future__ import annotations

@@ -48,9 +48,9 @@ def match_table(match: Match) -> str:
 
 
 def heat_map(text: str, terms: list[TermWeight], wordpieces: WordPieces, color: bool) -> str:
-    """Return the paper's Table 7 for a terminal: words shaded by impact, then added terms.
+    """Return the paper's Table 7 for a terminal: words shaded by impact, added and raised terms.
 
-    Without ``color``, the impacts are written behind the words, but not behind punctuation.
+    Without ``color``, the impacts are written after the words, but not after punctuation.
     """
     largest = terms[0].impact if terms else 1
     pieces = []

@@ -214,7 +214,7 @@ def run_labels(paths: Sequence[str | Path]) -> list[str]:
 
 
 def sweep_figures(folder: Path) -> list[Path]:
-    """Return the figures in a sweep's folder by name; of SVG and PNG versions, the SVG."""
+    """Return the figures in a sweep's folder, sorted by name; SVG files where there are both."""
     figures = {path.stem: path for suffix in ("png", "svg") for path in folder.glob(f"*.{suffix}")}
     if not figures:
         message = f"{folder}: no .svg or .png file; give the folder of a finished sweep"

@@ -107,11 +107,11 @@ def noise_remark(stats: dict[str, Any]) -> str | None:
     named = ", ".join(map(_with_shares, terms[:SHOWN])) + (", ..." if len(terms) > SHOWN else "")
     number = "1 term is" if len(terms) == 1 else f"{len(terms)} terms are"
     reason = (
-        "; it is not known whether the texts contain them"
+        "; it is not known in how many of the texts"
         if stats["counts"] is None
-        else ", but few of the texts contain them"
+        else ", but in few of the texts"
     )
-    return f"{number} in more than {MANY:.0%} of the documents{reason}: {named}"
+    return f"{number} in more than {MANY:.0%} of the document vectors{reason}: {named}"
 
 
 def _with_shares(term: dict[str, Any]) -> str:

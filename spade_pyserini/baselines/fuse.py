@@ -60,7 +60,7 @@ def _check_arguments(runs: list[list[Ranking]], method: str, weights: list[float
 
 
 def _common_topics(runs: list[dict[str, list[Hit]]]) -> set[str]:
-    """The topics that are in all runs; none is an error."""
+    """The topics that are in all runs; raises `NoCommonTopicError` if there is none."""
     common = set(runs[0]).intersection(*runs[1:])
     if not common:
         raise NoCommonTopicError("no topic is in all runs; fuse runs of the same topics")

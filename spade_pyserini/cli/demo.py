@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 CORPUS, TOPICS = "pydoc", "pydoc-test"
 MODEL = "spade-mini"
 MEASURES = ("nDCG@10", "MRR@10", "R@100")
-# Development topics that spade-mini answers: the table is about the test topics.
+# Development topics that spade-mini answers; the table of results uses the test topics.
 EXAMPLE_TOPICS = "pydoc-dev"
 EXAMPLES = ("18", "72", "105")
 SHOWN = 3  # hits of an example
-DOCUMENTS_PER_SECOND = 13  # and core, see docs/results/cost.md
+DOCUMENTS_PER_SECOND = 13  # per core, see docs/results/cost.md
 OTHER_SECONDS = 30  # for everything but encoding
 
 SPADE, BM25 = f"{CORPUS}.{MODEL}", f"{CORPUS}.bm25"
@@ -107,7 +107,7 @@ def _latency(searcher: ImpactSearcher | Bm25Searcher, topics: list[Topic]) -> fl
 
 
 def _announcement() -> str:
-    """What the demo does and how long it takes, about."""
+    """What the demo does and about how long it takes."""
     from spade_pyserini.corpora.catalogue import catalogue
 
     documents = catalogue()[CORPUS].documents

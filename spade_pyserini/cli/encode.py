@@ -97,7 +97,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="tokens per batch",
     )
-    add("--device", default="cpu", help="torch device; cuda with --processes uses all GPUs")
+    add("--device", default="cpu", help="torch device; cuda with --processes N uses N GPUs")
     add(
         "--precision",
         choices=PRECISIONS,

@@ -24,7 +24,12 @@ def parser() -> argparse.ArgumentParser:
     add("--qrels", required=True, metavar="NAME|FILE", help="a split, or a TREC or BEIR qrels file")
     add("--dev-queries", metavar="NAME|FILE", help="queries to validate on")
     add("--dev-qrels", metavar="NAME|FILE", help="judgements to validate on")
-    add("--steps", type=arguments.positive, metavar="N", help="default: 40 to 600, by the pairs")
+    add(
+        "--steps",
+        type=arguments.positive,
+        metavar="N",
+        help="number of steps (default: four passes over the pairs, from 40 to 600 steps)",
+    )
     add("--seed", type=int, default=0, metavar="N", help="seed of the order of the pairs")
     arguments.add_data_dir(parser)
     add("--output", required=True, metavar="DIR", help="the model is written to DIR/best")
@@ -37,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Fine-tune, then print BM25, the model before and the model after."""
+    """Fine-tune, then print the measures of BM25 and of the model before and after."""
     from spade_pyserini.formats.tables import text_table
     from spade_pyserini.train.finetune import FinetuneOptions, finetune
 

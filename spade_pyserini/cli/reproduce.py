@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     add("--dry-run", action="store_true", help="print the commands, run nothing")
     add("--model", metavar="NAME|PATH", help=f"model for commands that name {ANY_MODEL}")
     add("--seed", type=int, metavar="N", help=f"seed for commands that name {SEED} (default: 0)")
-    add("--check-paper", action="store_true", help="fail if a figure differs from the paper's, too")
+    add("--check-paper", action="store_true", help="also fail if a figure differs from the paper's")
     add("--file", metavar="FILE", help="conditions, a YAML file (default: those of this package)")
     arguments.add_data_dir(parser)
     return parser

@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
         "--max-length",
         type=arguments.positive,
         metavar="N",
-        help="maximum number of tokens of a query and document (default: the model's)",
+        help="maximum number of tokens of a query and its document together (default: the model's)",
     )
     add("--batch-size", type=arguments.positive, default=32, metavar="N", help="pairs per batch")
     add("--overwrite", action="store_true", help="replace existing runs")

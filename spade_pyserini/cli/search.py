@@ -20,15 +20,15 @@ logger = logging.getLogger(__name__)
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade search``."""
     description = (
-        "Search an index for topics or a query; without both, for queries typed at a prompt. "
-        "A query is split into WordPieces; a repeated one counts once."
+        "Search an index for topics or a query; with neither, for queries typed at a prompt. "
+        "In an impact index, a query is split into WordPieces; a repeated WordPiece counts once."
     )
     parser = arguments.new_parser("search", description, EXAMPLE)
     add = parser.add_argument
     add("--index", required=True, metavar="DIR", help="an index of `spade index`")
     add("--topics", metavar="NAME|FILE", help=arguments.TOPICS_HELP)
     arguments.add_data_dir(parser)
-    add("--query", metavar="TEXT", help="search this text and print the hits, without --topics")
+    add("--query", metavar="TEXT", help="search this text and print the hits; instead of --topics")
     summary = "show titles and snippets from this corpus (default: the one of the index)"
     arguments.add_corpus(parser, summary=summary)
     add("--json", action="store_true", help="with --query: print JSON")
@@ -75,8 +75,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--no-check",
         action="store_true",
-        help="do not compare the index files with their checksums, which reads all of them the "
-        "first time an index is opened on this machine and after it changed",
+        help="skip the check of the index files against their checksums; the check reads all files "
+        "when an index is first opened on this machine, and after it changed",
     )
     return parser
 

@@ -21,7 +21,7 @@ def parser() -> argparse.ArgumentParser:
     parser = arguments.new_parser("stats", description, EXAMPLE)
     add = parser.add_argument
     add("folder", nargs="?", metavar="DIR", help="an impact index, built by spade or another tool")
-    add("--index", metavar="DIR", help="the same, as other commands name it")
+    add("--index", metavar="DIR", help="the index, as in other commands; instead of DIR")
     add(
         "--frequent",
         type=arguments.integer(0, 10**6),

@@ -48,8 +48,8 @@ def parser() -> argparse.ArgumentParser:
         "--k",
         type=arguments.positive,
         nargs="+",
-        help="expansion terms per token; each k is encoded again with --corpus and --model "
-        "(default: the k of the components)",
+        help="expansion terms per token (default: the k of the components); for another k, the "
+        "documents of --corpus are encoded again with --model",
     )
     add(
         "--prune-ratio",

@@ -93,7 +93,7 @@ def still_merged(model: DualEncoder, base: PreTrainedModel) -> bool:
 def _merged(adapted: PreTrainedModel) -> PreTrainedModel:
     """Turn a transformer with adapters into one without. Changes ``adapted``."""
     for parameter in adapted.parameters():
-        # Both encoders share the frozen tensors; merging must change only one of them.
+        # Both encoders share the frozen tensors; merging must not change the other encoder.
         parameter.data = parameter.data.clone()
     return cast(PreTrainedModel, cast(PeftModel, adapted).merge_and_unload())
 

@@ -44,7 +44,7 @@ def open_bi_encoder(
     """Load a bi-encoder by folder or name: an ONNX model, or a sentence-transformers model.
 
     ``query_prefix`` is put before queries; a sentence-transformers model has its own by default.
-    ``pooling`` is for ONNX models, see `OnnxBiEncoder`; the others know theirs.
+    ``pooling`` is for ONNX models, see `OnnxBiEncoder`; other models define their own.
     """
     if files := find_onnx(name):
         onnx = OnnxBiEncoder(files, max_length, pooling)

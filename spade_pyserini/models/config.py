@@ -134,7 +134,7 @@ class SpadeConfig:
         """Read ``config.json``. Unknown settings and wrong types are errors."""
         path = folder / FILE
         if not path.is_file():
-            raise NotFoundError(f"{path}: no such file; the folder of a model has one")
+            raise NotFoundError(f"{path}: no such file; a model folder must contain it")
         values = read_json_file(path, MOST_BYTES)
         if values.get("model_type") != MODEL_TYPE:
             model_type = json.dumps(values.get("model_type"))

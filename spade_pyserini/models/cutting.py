@@ -32,9 +32,10 @@ def can_cut(definition: dict[str, Any]) -> bool:
 
 
 def prefixes(text: str, max_length: int, longest_word: int) -> Iterator[str]:
-    """Yield longer and longer prefixes of a text, the complete text at last.
+    """Yield longer and longer prefixes of a text, and the complete text last.
 
-    A prefix that gives ``max_length`` WordPieces gives those of the complete text.
+    A prefix that gives ``max_length`` WordPieces gives the first ones of the complete text. In long
+    texts, repeated whitespace and words above the limit are shortened, see above.
     ``longest_word`` is the number of characters above which a word is unknown.
     """
     word = re.compile(rf"([0-9A-Za-z]{{{longest_word + 1}}})[0-9A-Za-z]+")

@@ -53,14 +53,14 @@ class DualEncoder(nn.Module):
     query_weights [|V|]: the weight of each term in a query, 1 unless trained. Queries stay boolean
         at search time, because `SpadeEncoder` multiplies document vectors by these weights.
     document_frequency [|V|], or None without ``config.corpus_idf``: the fraction of the training
-        documents that contain the term, see `corpus_idf`.
+        documents that contain the term, see `extensions.corpus_weights`.
     forms [|V|], or None without ``config.forms``: the number of the word that the term is an
         inflected form of, see `inflections`.
 
     ``continues`` [|V|] is not saved: True for WordPieces inside words, such as "##ing".
 
-    ``shared_layers`` is set by `merge_adapters` where both transformers have the same first layers,
-    and ``adapters`` to what it has merged.
+    `merge_adapters` sets ``shared_layers`` if both transformers have the same first layers, and
+    ``adapters`` to the adapters that it has merged.
     """
 
     kept: Tensor

@@ -42,7 +42,7 @@ class SpadeEncoder:
 
     model: the weights and the settings.
     precision: ``fp32``, ``bf16`` or ``fp16``. The constructor does not check that the device
-        supports it, because a driver may lack the device of its workers. See `check_precision`.
+        supports it: a process that starts workers may lack their device. See `check_precision`.
     counts: the document frequencies of the corpus. Without them, those of the training documents
         are used. They matter only if `needs_counts`.
     removed: the terms that corpus-level pruning removes from the expansion vectors, see
@@ -215,7 +215,7 @@ class SpadeEncoder:
     def encode(
         self, texts: str | list[str], batch_size: int = 32
     ) -> dict[str, int] | list[dict[str, int]]:
-        """Return the impacts of each text by term, or of a single text.
+        """Return the impacts by term: a list for several texts, one dictionary for a string.
 
         A model without a scale is calibrated on these texts. Terms are removed by corpus-level
         pruning only after `for_corpus`: a few texts do not show what is noise in a corpus.

@@ -15,7 +15,7 @@ TINY = 1e-12  # avoids a division by 0
 class TermWeight(NamedTuple):
     """A term of a document's vector.
 
-    in_document: True if the term is in the document's text.
+    in_document: True if the term is in the part of the document's text that the model reads.
     weighting, expansion: the parts of the impact that come from the two encoders. Their sum,
         rounded and limited to the largest impact, is the impact.
     """
@@ -62,8 +62,8 @@ class Expansion(NamedTuple):
 def split_impacts(weighting: Tensor, expansion: Tensor, weights: Tensor, alpha: float) -> Tensor:
     """Split the aggregated weights of a document into the parts of its two encoders.
 
-    All [1, |V|]. Returns [2, |V|]: the weighting part and the expansion part. If the model
-    saturates weights, each encoder gets its share of the unsaturated sum.
+    All [1, |V|]. Returns [2, |V|]: the weighting part and the expansion part. A saturated weight is
+    split in proportion to the parts of the unsaturated sum.
     """
     saturation = weights / mix(weighting, expansion, alpha).clamp(min=TINY)
     return torch.cat([(1 - alpha) * weighting, alpha * expansion]) * saturation

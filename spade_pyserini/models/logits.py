@@ -1,7 +1,6 @@
 """Reduce the masked-LM logits of tokens without holding all of them in memory.
 
-Logits are computed for `BLOCK` terms at a time: a tensor of batch x length x |V| never exists, and
-a block fits into the processor's cache.
+Logits are computed for `BLOCK` terms at a time: a tensor of batch x length x |V| never exists.
 """
 
 from __future__ import annotations

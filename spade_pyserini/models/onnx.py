@@ -88,7 +88,7 @@ class OnnxTransformer:
 
 
 class OnnxBiEncoder:
-    """Embeds texts of any kind, scaled to unit length.
+    """Embeds queries and documents alike, as vectors of unit length.
 
     pooling: ``mean`` of all tokens, or ``first`` for the vector of the first token.
     """

@@ -5,7 +5,7 @@
     my-model/config.json          settings, see `SpadeConfig`
     my-model/model.safetensors    weights
     my-model/tokenizer.json       WordPieces
-    my-model/digests.json         digests of the other files; models of other tools have none
+    my-model/digests.json         digests of the other files; older models have none
 """
 
 from __future__ import annotations
@@ -163,9 +163,9 @@ def save_model(model: DualEncoder, folder: Path, *, half: bool = False) -> None:
     """Write the settings, weights, tokenizer and digests of a model to ``folder``.
 
     The frozen transformer of a model with adapters is not written, because ``config.base`` names
-    it, nor that of a model whose adapters were merged when it was loaded. ``half`` stores all
-    weights in 16 bits. Weights of models with adapters that lose nothing by that, because they were
-    loaded from 16 bits, always are.
+    it. If the adapters were merged into a model and its transformers have not changed since, the
+    adapters are written instead of the transformers. ``half`` stores all weights in 16 bits. In a
+    model with adapters, tensors whose values fit exactly into 16 bits are always stored so.
     """
     folder.mkdir(parents=True, exist_ok=True)
     forget_digests(folder)

@@ -19,6 +19,7 @@ def is_noise(expanded: Tensor, contained: Tensor, gamma: float, few: float) -> T
     """Return True for terms that expansion adds to many documents, while few contain them, [|V|].
 
     expanded, contained [|V|]: the shares of documents whose expansion vector has the term, and
-    whose text has it. Many is a share above ``gamma``, few is less than ``few`` times that share.
+    whose text has it. Many: ``expanded`` is above ``gamma``. Few: ``contained`` is below ``few``
+    times ``expanded``.
     """
     return (expanded > gamma) & (contained < few * expanded)

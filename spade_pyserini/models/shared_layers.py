@@ -1,4 +1,4 @@
-"""Compute the layers that two transformers have in common only once.
+"""Compute only once the layers that two transformers have in common.
 
 Two encoders whose adapters are in their last layers have the same first layers.
 """

@@ -42,7 +42,7 @@ class SpadeModel(DualEncoder):
         return persistence.load_model(cls, name, merge=merge)
 
     def save_pretrained(self, folder: str | Path, *, half: bool = False) -> None:
-        """Write ``config.json``, ``model.safetensors`` and ``tokenizer.json`` to ``folder``.
+        """Write ``config.json``, ``model.safetensors``, ``tokenizer.json`` and ``digests.json``.
 
         ``half`` stores the weights in 16 bits. The model card of a trained model is not copied.
         """

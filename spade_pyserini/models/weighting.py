@@ -20,14 +20,14 @@ class TermWeightingEncoder(nn.Module):
         )
 
     def initialise(self) -> None:
-        """Initialise the head as the authors' code does: weights from N(0, 0.02), zero biases."""
+        """Initialise the head as the authors' code does: weights from N(0, 0.02²), zero biases."""
         for layer in self.head:
             if isinstance(layer, nn.Linear):
                 nn.init.normal_(layer.weight, std=0.02)
                 nn.init.zeros_(layer.bias)
 
     def start_at(self, weight: float) -> None:
-        """Set the last bias, so that all terms of a new head score about ``weight``.
+        """Set the last bias, so that a new head scores every token about ``weight``.
 
         With a positive weight, the last ReLU has a gradient from the start.
         """

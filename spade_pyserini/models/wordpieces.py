@@ -149,8 +149,9 @@ class WordPieces:
     def cut_documents(self, texts: list[str], max_length: int) -> list[DocumentIds]:
         """Return the ids of documents, cut to ``max_length``, and how much was left out.
 
-        The tokenizer gets at most `SLICE` characters at once, unless a text has no whitespace,
-        because its memory grows with the text.
+        The WordPieces of a cut text are counted in slices of about `SLICE` characters, because the
+        tokenizer's memory grows with its input. A text without whitespace is one slice, and so is
+        every text for a tokenizer that does not split at whitespace as BERT's does.
         """
         documents = []
         for text, ids in zip(texts, self.document_ids(texts, max_length), strict=True):
@@ -193,7 +194,7 @@ def _check_definition(file: Path) -> None:
         raise InputError("two tokens of the vocabulary have the same id", file)
     if (least := min(numbers)) < 0 or max(numbers) >= len(ids):
         wrong = least if least < 0 else max(numbers)
-        message = f"the vocabulary has {len(ids):,} tokens, but the id {wrong:,}"
+        message = f"the vocabulary has {len(ids):,} tokens, but one has the id {wrong:,}"
         raise InputError(f"{message}; ids must be 0 to {len(ids) - 1:,}", file)
 
 

@@ -45,7 +45,7 @@ class Counter(Protocol):
 
 
 class TrainingState(NamedTuple):
-    """Saves and restores the tensors of a run: every stage that can be resumed uses it.
+    """Saves and restores the tensors of a run, for the stages ``train`` and ``masked-lm``.
 
     counters: further objects with tensors, by name. All processes of a run call both methods.
     """

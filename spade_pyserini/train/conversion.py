@@ -53,5 +53,5 @@ def _convert_table(table: Any, kind: Any, name: str) -> Any:
     if isinstance(table, kind):
         return table
     if not isinstance(table, dict):
-        raise UsageError(f"{name} is a list of tables")
+        raise UsageError(f"{name} must be a list of tables")
     return change_section(kind(), table, f"{name}: ")

@@ -29,7 +29,7 @@ class Exchange(NamedTuple):
 
     @property
     def overlap(self) -> float:
-        """The share of the samples that are hard for both encoders."""
+        """The share of an encoder's hard samples that are also hard for the other."""
         return len(set(self.weighting) & set(self.expansion)) / len(self.weighting)
 
 

@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 DEV_SHARE = 0.2  # share of the queries that are held out for validation
 MOST_DEV = 200  # queries to validate on, at most
 LEAST_QUERIES = 10
-POOL = 20  # BM25's hits of each dev query that are searched; together with all judged documents
+POOL = 20  # validation searches the judged documents and this many BM25 hits of each query
 EPOCHS = 4
 BATCH = 16
 LEAST_STEPS, MOST_STEPS = 40, 600
@@ -58,7 +58,7 @@ LEAST_STEPS, MOST_STEPS = 40, 600
 
 @dataclass(frozen=True)
 class FinetuneOptions:
-    """What to fine-tune, on what.
+    """The model to fine-tune, and the data.
 
     corpus, queries, qrels: names or paths of documents, topics and relevance judgements.
     dev_queries, dev_qrels: to validate on; by default a part of the queries is held out.
@@ -92,7 +92,7 @@ class Row(NamedTuple):
 
 
 class FinetuneResult(NamedTuple):
-    """The folder of the model, the measures, and on how many queries and documents."""
+    """The folder of the model, its measures, and how many queries and documents gave them."""
 
     model: Path
     rows: list[Row]
@@ -103,7 +103,7 @@ class FinetuneResult(NamedTuple):
 def finetune(
     options: FinetuneOptions, output: str | Path, *, resume: bool = False, data_dir: DataDir = None
 ) -> FinetuneResult:
-    """Fine-tune a model; returns its folder and what it gained."""
+    """Fine-tune a model; returns its folder and the measures before and after."""
     folder = Path(output)
     config = SpadeConfig.load(resolve_model(options.model))
     if not config.trained:
@@ -122,7 +122,7 @@ def finetune(
 
 
 class _Queries(NamedTuple):
-    """Names of the queries and judgements to train and to validate on, and the training pairs."""
+    """Queries and judgements to train and to validate on, and the number of training pairs."""
 
     train: tuple[str, str]
     dev: tuple[str, str]
@@ -241,7 +241,7 @@ def _before(recipe: Recipe, name: str, data_dir: DataDir) -> _Before:
     if not run:
         raise NotFoundError("BM25 finds no document for any dev query; are these the right topics?")
     measures = evaluate_run(dev.qrels, run, [RR @ 10, nDCG @ 10])
-    # A step encodes the documents of a batch twice, and a gradient takes twice as long.
+    # A batch has two documents per query; training on one takes three times as long as encoding.
     minutes = seconds * recipe.optimization.steps * 2 * BATCH * 3 / 60
     logger.info(
         "%d steps on %s take about %d minutes on this machine",

@@ -12,8 +12,8 @@
     qrels = "nfcorpus/train"
 
 `spade_pyserini.train.settings` describes the sections. Names of collections are looked up below
-the data directory; paths are relative to the current folder. All names are unique, so sections can
-be left out, in files as in Python::
+the data directory; paths are relative to the current folder. All names but ``collections`` are
+unique, so their sections can be left out, in files as in Python::
 
     load_recipe("my.toml").with_settings(["tau=50", "cotraining.block=64"])
     make_recipe(backbone="minilm", corpus="pydoc", steps=100)
@@ -80,7 +80,7 @@ class Recipe:
 
     @property
     def training_collections(self) -> tuple[TrainingCollection, ...]:
-        """The collections to train on: the tables, or the one of the section ``data``."""
+        """The tables ``[[data.collections]]``, or else the collection that ``data`` describes."""
         if self.data.collections:
             return self.data.collections
         self.require("corpus")

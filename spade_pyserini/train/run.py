@@ -58,10 +58,10 @@ class Run(NamedTuple):
         accelerator.wait_for_everyone()
 
     def _is_finished(self, resume: bool) -> bool:
-        """Whether the run is complete. Raises `OutputExistsError` if the folder has another run.
+        """Whether the run is complete.
 
-        With ``resume``, a folder without a run is an error. Called before the data is read, which
-        takes longer.
+        Raises `OutputExistsError` if the folder has a run of another recipe, and `UsageError` if
+        there is nothing to ``resume``. Called before the data is read, which takes longer.
         """
         path = self.folder / RECIPE
         if not path.exists():

@@ -32,14 +32,17 @@ class Sample(NamedTuple):
 
 
 def spread(items: Sequence[T], number: int) -> list[T]:
-    """Return ``number`` of the items, spread evenly over the sequence; all if it is 0 or more."""
+    """Return ``number`` items, spread evenly over the sequence; 0 or too many means all items."""
     if not 0 < number < len(items):
         return list(items)
     return [items[position * len(items) // number] for position in range(number)]
 
 
 def choose_negatives(docids: list[str], number: int, settings: DataSettings) -> list[str]:
-    """Return ``number`` of the ranked documents, or all if there are fewer."""
+    """Return ``number`` ranked documents, or all if there are fewer.
+
+    ``settings.choose_negatives`` decides whether they are the first ones or spread evenly.
+    """
     if settings.choose_negatives == "spread" and number:
         return spread(docids, number)
     return docids[:number]

@@ -1,7 +1,7 @@
 """The sections of a recipe: every setting of a training run.
 
-The defaults are the paper's settings. The paper's symbols are given in parentheses. Names are
-unique over all sections, so a setting can be named with or without its section.
+The defaults are the paper's settings. The paper's symbols are given in parentheses. Names other
+than ``collections`` are unique over all sections and can be given with or without the section.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ModelSettings:
         training documents. 0 means those of ``init``, or all.
     weighting_bias: approximate weight that a new weighting head gives to every term. With the
         paper's 0 and some seeds, the last ReLU sets most weights to 0.
-    half: save the weights in 16 bits (models with adapters only).
+    half: save the weights in 16 bits.
     """
 
     backbone: str = "bert-base-uncased"
@@ -168,7 +168,7 @@ class LossSettings:
         other values are useful with a teacher.
     lambda_: weight of the point-wise loss (lambda, Eq. 12).
     flops, l1: beyond the paper, weights of two regularizers of the expansion encoder, in
-        fine-tuning. FLOPS makes frequent terms rare, L1 makes all documents short.
+        fine-tuning. FLOPS lowers mainly the weights of frequent terms, L1 those of all terms.
     """
 
     ranking_weight: float = 1.0

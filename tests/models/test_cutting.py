@@ -52,7 +52,7 @@ def test_a_document_of_megabytes_takes_no_time(part: str) -> None:
     [
         ({"vocab": {}}, "has no vocabulary"),
         ({"vocab": {"a": 0, "b": 0}}, "have the same id"),
-        ({"vocab": {"a": 0, "b": 4_000_000_000}}, "but the id 4,000,000,000; ids must be 0 to"),
+        ({"vocab": {"a": 0, "b": 4_000_000_000}}, "one has the id 4,000,000,000; ids must be 0 to"),
         ({"vocab": {"a": 0, "b": "1"}}, "no integer as its id"),
     ],
 )

@@ -86,7 +86,7 @@ def test_tables_in_a_recipe(tmp_path: Path) -> None:
     assert recipe.validation.collections == (DevCollection(sample=7),)
     for text, message in (
         ("[[data]]\ncorpsu = 'a'\n", "has no setting 'corpsu'; did you mean corpus"),
-        ("data = [1]\n", "is a list of tables"),
+        ("data = [1]\n", "must be a list of tables"),
         ("[[data]]\nshare = 0\n", "share must be above 0"),
     ):
         path.write_text(text)

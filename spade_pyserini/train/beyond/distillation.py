@@ -38,7 +38,7 @@ class Distillation(Extension):
 
 
 class DenseDistillation(Distillation):
-    """Compares every query with every document of the batch, as a dense model scores them.
+    """Learns a dense model's scores of every query for every document of the batch.
 
     The scores of BM25 are added if there are teachers ``bm25``, one for each collection. Teachers
     get the queries without templates.
@@ -84,7 +84,7 @@ class DenseDistillation(Distillation):
 
 
 class RunDistillation(Distillation):
-    """Compares every query with its own documents, as the run of a teacher scores them."""
+    """Learns the scores that a teacher's run gives to the documents of each sample."""
 
     name = "distillation"
 

@@ -62,7 +62,7 @@ def fit_masked_lm(
 
 
 class MaskedLMTrainer:
-    """A run in a single process."""
+    """A run of the stage ``masked-lm``, in a single process."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.recipe = run, run.recipe

@@ -58,7 +58,7 @@ class QueryTemplates(Extension):
 
 
 def apply_template(qid: str, text: str, share: float) -> str:
-    """Put a share of all queries into a template; the choice depends on ``qid`` only."""
+    """Put a query into a template, for a share of all queries that depends on ``qid`` only."""
     number = crc32(qid.encode())
     if number % 1000 >= 1000 * share:
         return text

@@ -36,9 +36,9 @@ class ScoreCache:
     def get(
         self, key: Sequence[Any], compute: Callable[[], NDArray[np.float32]]
     ) -> NDArray[np.float32]:
-        """Return the array of ``key``, anything that JSON can hold; compute it if it is not there.
+        """Return the array of ``key``, which is anything that JSON can hold, or compute it.
 
-        It is on disk before it is returned, so a later call after a kill does not compute it again.
+        A new array is saved before it is returned, so that it is not computed again after a kill.
         """
         digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()
         path = self.folder / f"{digest[:32]}.json"

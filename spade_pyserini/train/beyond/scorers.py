@@ -65,7 +65,7 @@ class CrossEncoderScorer:
 
 
 class BiEncoderScorer:
-    """Cosines of a bi-encoder. The embeddings of documents are cached, queries are fast."""
+    """Cosines of a bi-encoder. Embeddings of documents are cached; queries are always embedded."""
 
     def __init__(self, model: BiEncoder, key: list[object], cache: ScoreCache) -> None:
         self._model, self._cache, self.digest = model, cache, model.digest

@@ -2,16 +2,16 @@
 
     spade train --stage teach --recipe my.toml --data-dir DIR --output runs/train.teachers
 
-The candidates of a query are the first hits of BM25 and of the first bi-encoder among the teachers,
-in turn, and its relevant documents. Every teacher scores every candidate. The score of a candidate
-is the sum of the teachers' scores, each times its ``weight``. They are not normalized for each
-query: a cross-encoder's scores show whether any candidate answers the query at all, and the softmax
-of distillation needs that.
+The candidates of a query are its relevant documents, then the first hits of BM25 and of the first
+bi-encoder among the teachers, in turn, up to the number that the setting ``candidates`` gives.
+Every teacher scores every candidate. The score of a candidate is the sum of the teachers' scores,
+each times its ``weight``. The scores are not normalized for each query: a cross-encoder's scores
+show whether any candidate answers the query at all, and the softmax of distillation needs that.
 
 ``teacher.<corpus>.<topics>.txt`` is a TREC run with these scores, for the settings ``teacher`` and
 ``negatives``. ``teachers.json`` lists the teachers with their checksums. The folder ``cache`` holds
-the scores of each teacher. A killed stage continues where it was, and a recipe with other weights
-needs no new scores.
+the scores of each teacher, so a killed stage continues where it was. If it is copied into the
+folder of a run with other weights, that run needs no new scores.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _score_collection(
 def _candidates(
     run: Run, collection: TrainingCollection, scorers: list[Scorer], texts: dict[str, str]
 ) -> Iterator[Candidates]:
-    """The candidates of each query, without queries that have no other document than relevant."""
+    """The candidates of each query that has two or more."""
     number = run.recipe.teaching.candidates
     topics = spread(read_topics(collection.queries, data_dir=run.data_dir), collection.sample)
     judged = read_qrels(collection.qrels, data_dir=run.data_dir) if collection.qrels else {}

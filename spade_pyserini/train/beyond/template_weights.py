@@ -131,7 +131,7 @@ class TemplateFactors(nn.Module):
 def _encode(
     model: SpadeModel, data: TrainingData, number: int, recipe: Recipe
 ) -> EncodedCollection:
-    """Encode the relevant documents of a collection's first queries.
+    """Encode the first relevant documents of a collection, and tokenize the queries for them.
 
     Documents are cut to ``max_length`` WordPieces; idf is counted in them.
     """

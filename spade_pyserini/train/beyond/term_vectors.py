@@ -9,9 +9,11 @@ the vectors of a query's terms has the direction of the query's embedding. The v
 output weights of the head, up to a scale, which becomes the weight of the query term. From the
 first step on, the head then expands a document with the terms of queries that it is relevant for.
 
-The vector of a term is w_t (M e_t + U_t V): a map of its input embedding e_t, plus a low-rank part
-of its own (``decoder_rank``). In the head, M is the transform, U and V M^-1 are the difference from
-the embeddings, and w_t is the weight of the query term, which starts as the term's idf.
+The vector of a term is w_t (M e_t + b + U_t V): a map of its centred input embedding e_t, an offset
+b that all terms share, and a low-rank part of its own (``decoder_rank``). In the head, M is the
+transform, U and V M^-1 are the difference from the embeddings, and w_t is the weight of the query
+term, which starts as the term's idf. The head does not centre embeddings and has no b: both would
+shift all logits of a token equally.
 """
 
 from __future__ import annotations
@@ -101,9 +103,9 @@ class TermVectors(nn.Module):
 
 
 def install(vectors: TermVectors, model: SpadeModel, texts: list[str]) -> None:
-    """Set the head of the model so that its logits are inner products with these vectors.
+    """Set the head of the model so that its logits rank terms by inner products with the vectors.
 
-    ``texts`` are used to normalize the transform.
+    The weights of the query terms are set, too. ``texts`` are used to normalize the transform.
     """
     head: MaskedLMHead = model.expansion.head
     with torch.no_grad():

@@ -1,7 +1,7 @@
 """Weights of query terms, idf of the corpus and saturation, in training.
 
 A query term's weight is the same for all documents, so it is multiplied into the document vectors
-and queries stay boolean. Training scores documents exactly as an index of them would.
+and queries stay boolean. Training multiplies by the same weights as encoding.
 """
 
 from __future__ import annotations

@@ -41,11 +41,12 @@ def samples_from_run(collection: TrainingCollection, recipe: Recipe) -> list[Sam
                 negatives = docids[len(docids) - hard_negatives :]
             samples.append(Sample(ranking.qid, first.docid, tuple(negatives)))
     logger.info(
-        "%s: %d of %d queries have a first hit with a score of %g or more",
+        "%s: %d of %d queries have a first hit with a score of %g or more and %d other hits",
         path,
         len(samples),
         len(rankings),
         least_score,
+        hard_negatives,
     )
     if not samples:
         message = f"no query has a first hit with a score of {least_score} or more"
