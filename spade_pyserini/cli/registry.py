@@ -47,7 +47,7 @@ GROUPS = {
         "compare": "compare two runs topic by topic",
         "stats": "size, terms and impacts of an index",
         "explain": "show why a document matches a query, and which terms the model added",
-        "sweep": "effectiveness, latency and index size over alpha, gamma and k",
+        "sweep": "effectiveness, latency and index size over alpha, gamma, k and prune_ratio",
         "report": "one HTML page about several runs",
         "reproduce": "run the commands behind published figures and check the figures",
     },

@@ -99,7 +99,7 @@ def devices(device: str, processes: int) -> list[str]:
         return [device] * processes
     if chosen.index:
         message = f"{device} is a single GPU, but processes={processes} needs one for each"
-        raise UsageError(f"{message}; give device=cuda to use all GPUs")
+        raise UsageError(f"{message}; give device=cuda to use a GPU for each")
     if processes > (gpus := torch.cuda.device_count()):
         raise UsageError(f"processes={processes} is more than the {gpus} GPUs of this machine")
     return [f"cuda:{index}" for index in range(processes)]

@@ -52,8 +52,9 @@ def _dense_distillation(
 ) -> DenseDistillation:
     settings, length = recipe.distillation, recipe.model.max_length
     name = settings.dense_teacher or ""
-    listed = (teacher for teacher in recipe.teaching.teachers if teacher.model == name)
-    teacher = next(listed, Teacher(model=name, kind="bi-encoder", max_length=length))
+    listed = {(teacher.kind, teacher.model): teacher for teacher in recipe.teaching.teachers}
+    default = Teacher(model=name, kind="bi-encoder", max_length=length)
+    teacher = listed.get(("bi-encoder", name), default)
     options = teacher.max_length, teacher.pooling, teacher.query_prefix
     dense = DenseTeacher(open_bi_encoder(teacher.model, *options))
     bm25 = [BM25Teacher(model.wordpieces, part, length) for part in counts if settings.teacher_bm25]
