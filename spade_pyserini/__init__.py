@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# Lets `python -m spade_pyserini.stats` run cli/stats.py, and so for the other commands.
+# Lets `python -m spade_pyserini.stats` run cli/stats.py. The other commands work the same way.
 __path__.append(str(Path(__file__).with_name("cli")))
 
 _HOMES = {

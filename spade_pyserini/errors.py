@@ -4,7 +4,7 @@
 
     SpadeError                 exit code 1: the work failed
     ├── InputError             an input file is wrong; names path and line
-    ├── ArtifactError          vectors or an index differ from their manifest
+    ├── ArtifactError          vectors, an index or a model are damaged or do not fit each other
     ├── OutputExistsError      the output exists, or cannot be written
     ├── NotFoundError          a corpus, model, topics or library is not on this machine
     ├── NoCommonTopicError     a run and judgements have no topic in common
@@ -28,7 +28,7 @@ class SpadeError(Exception):
 
 
 class InputError(SpadeError):
-    """A file with invalid contents. The message begins with ``path:line``."""
+    """A file with invalid contents. The message begins with ``path:line``, or only ``path``."""
 
     def __init__(self, message: str, path: Path | str, line: int | None = None) -> None:
         self.path, self.line = str(path), line
@@ -37,7 +37,7 @@ class InputError(SpadeError):
 
 
 class ArtifactError(SpadeError):
-    """Vectors or an index that are damaged, incomplete, from another tool, or do not match."""
+    """Vectors, an index or a model that are damaged, incomplete, or do not fit each other."""
 
 
 class OutputExistsError(SpadeError):

@@ -1,4 +1,4 @@
-"""Progress of long-running work: a bar on terminals, a plain line now and then, or JSON lines."""
+"""Progress of long-running work: a bar on terminals, plain lines in logs, or JSON lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLAIN_PERIOD = 30.0  # seconds between two plain lines
 class PlainLines(tqdm):  # type: ignore[type-arg]
     """A progress bar for logs: writes a line every half minute, nothing for short work."""
 
-    monitor_interval = 0  # no thread: the workers of an encoding are forked
+    monitor_interval = 0  # tqdm needs no monitor thread, because ``miniters`` is 1
 
     def __init__(self, *args: Any, **options: Any) -> None:
         period = {"miniters": 1, "mininterval": PLAIN_PERIOD, "delay": PLAIN_PERIOD}
@@ -67,8 +67,8 @@ class Progress:
 
     ``style`` is ``bar`` (on terminals; else a plain line every half minute) or ``json``: a line on
     stderr every ten seconds and at the end, with task, documents, documents_per_second,
-    terms_per_document and seconds_left (null while the total is unknown). Documents of an earlier
-    run do not count for the speed.
+    terms_per_document and seconds_left (null while the total or the speed is unknown). Documents of
+    an earlier run do not count for the speed.
     """
 
     def __init__(self, style: str, stream: IO[str] | None = None, task: str = "encoding") -> None:
@@ -140,7 +140,7 @@ def counting_bar(
 ) -> tqdm[Never]:
     """Return a progress bar on stderr; call its ``update`` to advance.
 
-    Without ``leave`` the bar vanishes at the end, for a step of work that has its own bar.
+    With ``leave=False`` the bar is removed at the end. This is for a short step of longer work.
     """
     options: dict[str, Any] = {"desc": description, "unit": f" {unit}", "total": total}
     return _kind(sys.stderr)(**options, initial=initial, leave=leave, file=sys.stderr)

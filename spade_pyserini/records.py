@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Document(NamedTuple):
-    """A passage of a corpus."""
+    """A document of a corpus, or a passage of one."""
 
     docid: str
     title: str

@@ -44,7 +44,7 @@ class Corpus:
     count: returns the approximate number of documents, or None if it is unknown until they are
         read.
     segment: ``WORDS:STRIDE`` if the documents are passages, see `spade_pyserini.corpora.segment`.
-    fields: the columns of the documents, if the user chose others than those of the guess. An
+    fields: a description of the columns, empty if they are the ones that would be guessed. An
         output that was made from other columns is not continued.
     choice: the columns that the user named.
     """
@@ -133,8 +133,8 @@ def _stem(path: Path) -> str:
 
 def _refuse_fields(corpus: str, choice: FieldChoice) -> None:
     if choice.given:
-        message = f"{corpus} has fixed fields; id_field, title_field and text_fields apply to files"
-        raise UsageError(f"{message} and hf: names")
+        message = f"{corpus} has fixed fields; id_field=COLUMN, title_field=COLUMN and"
+        raise UsageError(f"{message} text_fields=COLUMN are for files and hf: names")
 
 
 def _from_catalogue(

@@ -41,7 +41,7 @@ class Csv:
         return next(_parse_csv(path))[1]
 
     def rows(self, path: Path, names: Sequence[str], on_error: OnError) -> Iterator[Row]:
-        """Yield the rows after the header. ``on_error`` gets rows of another number of cells."""
+        """Yield the rows after the header; report rows of another length, or not in UTF-8."""
         records = _parse_csv(path, on_error)
         _, header = next(records)
         require_columns(names, header, path)
@@ -70,7 +70,7 @@ class Tsv:
         raise InputError("the file is empty; its first line must name the columns", path)
 
     def rows(self, path: Path, names: Sequence[str], on_error: OnError) -> Iterator[Row]:
-        """Yield the lines after the header. ``on_error`` gets lines of another number of cells."""
+        """Yield the lines after the header; report lines of another length, or not in UTF-8."""
         header = self.columns(path)
         require_columns(names, header, path)
         for number, line in islice(read_lines(path, on_error), 1, None):
@@ -91,8 +91,9 @@ class Tsv:
 def has_header(path: Path) -> bool:
     """Whether the first line of a TSV file names columns.
 
-    It does if all its cells look like names and contain usual words of column names, such as
-    ``product_id`` and ``title``, or if the other ids have digits and the first does not.
+    All its cells must look like names. In addition, either all cells contain usual words of column
+    names, such as ``product_id`` and ``title``, or at least three lines follow and all have digits
+    in their ids.
     """
     lines = [line for _, line in islice(read_lines(path, lambda _: None), 21)]
     if not lines:

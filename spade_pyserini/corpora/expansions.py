@@ -1,7 +1,7 @@
 """docT5query and other document expansions: text that is appended to documents.
 
 ===========  ==================================================================
-``.jsonl``   ``{"id": ..., "predicted_queries": [...]}``, as published
+``.jsonl``   ``{"id": ..., "predicted_queries": [...]}``, docT5query's format
 ``.tsv``     ``docid <tab> text``
 ``.txt``     one line for each document, in the order of the corpus
 ===========  ==================================================================
@@ -29,8 +29,8 @@ QUERIES = ("predicted_queries", "queries", "expansions", "text")
 def expanded(corpus: Corpus, path: str | Path, per_document: int | None = None) -> Corpus:
     """Return the corpus with the expansions of ``path`` appended to its documents.
 
-    A document without an expansion stays unchanged. ``per_document`` limits the number of queries
-    that are appended to a document, all of them by default.
+    A document without an expansion stays unchanged. Of the queries in a line of a ``.jsonl`` file,
+    the first ``per_document`` are appended, all of them by default.
     """
     return replace(corpus, read=partial(_read_expanded, corpus.read, Path(path), per_document))
 

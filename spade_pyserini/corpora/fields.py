@@ -65,7 +65,7 @@ class Columns(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """Columns, and a description of them that is empty if they are those of the guess."""
+    """Columns, and a description of them that is empty if they are the guessed ones."""
 
     columns: Columns
     changed: str
@@ -154,7 +154,7 @@ def to_document(values: Mapping[str, Any], columns: Columns, row: int) -> Docume
 
 def _docid(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
-    if isinstance(value, float) and value.is_integer():  # a column of integers with gaps
+    if isinstance(value, float) and value.is_integer():  # integers, in a column with missing values
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ValueError(f"the id in `{name}` is {value!r}; it must be a string or an integer")

@@ -26,7 +26,7 @@ from spade_pyserini.corpora.rows import RowFormat
 from spade_pyserini.corpora.text_files import read_text_files
 from spade_pyserini.errors import InputError, SpadeError, UsageError
 
-# The fields of BEIR and Pyserini. An object with only these needs no explanation.
+# The fields of BEIR and Pyserini. For a file with only these, the columns are not logged.
 STANDARD = {"_id", "id", "title", "text", "contents", "metadata", "url"}
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 class Files:
     """How to read the documents of files.
 
-    read, count: as in `Corpus`. fields: the chosen columns, empty if they are those of the guess.
+    read, count, fields: as in `Corpus`.
     """
 
     read: ReadDocuments
@@ -50,7 +50,8 @@ def open_files(path: Path, choice: FieldChoice) -> Files:
     if found.kind == layout.TEXT:
         if choice.given:
             message = f"{path}: the files of a folder of texts have no columns"
-            raise UsageError(f"{message}; leave out id_field, title_field and text_fields")
+            options = "id_field=COLUMN, title_field=COLUMN and text_fields=COLUMN"
+            raise UsageError(f"{message}; leave out {options}")
         logger.info("%s: %d text files, the id is the path of the file", path, len(files))
         return Files(partial(read_text_files, found.path, files), partial(len, files))
     form = _row_format(found.kind, files[0], choice)

@@ -1,4 +1,4 @@
-"""Hugging Face datasets with text columns: ``hf:OWNER/DATASET[:CONFIG[:SPLIT]]``, or a folder."""
+"""Hugging Face datasets: ``hf:OWNER/DATASET[:CONFIG[:SPLIT]]``, or ``hf:`` and a folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class Dataset(NamedTuple):
-    """How to read a dataset. ``fields``: the columns, empty if they are those of the guess."""
+    """How to read a dataset. ``read`` and ``fields`` are as in `Corpus`."""
 
     read: ReadDocuments
     fields: str = ""

@@ -40,7 +40,7 @@ def count(name: str) -> int | None:
 
 
 def topics(name: str) -> Iterator[Topic]:
-    """Yield the queries with their default text."""
+    """Yield the queries with their field ``text``, or else with their default text."""
     with _load(name) as dataset:
         for record in dataset.queries_iter():
             text = getattr(record, "text", None) or record.default_text()

@@ -14,7 +14,7 @@ from spade_pyserini.formats.json_array import read_json_array
 from spade_pyserini.formats.json_files import read_json_object
 from spade_pyserini.formats.lines import input_errors, open_binary, read_lines
 
-SAMPLE = 1000  # objects whose fields are the columns; objects may lack fields
+SAMPLE = 1000  # number of first objects whose fields are taken as the columns
 START = 4096  # bytes that contain the first character
 
 
@@ -22,11 +22,11 @@ class JsonLines:
     """A JSON object on each line."""
 
     def columns(self, path: Path) -> list[str]:
-        """The fields of the first objects, without lines that are not valid."""
+        """The fields of the first objects; invalid lines are skipped."""
         return _fields(self.rows(path, (), lambda _: None))
 
     def rows(self, path: Path, names: Sequence[str], on_error: OnError) -> Iterator[Row]:
-        """Yield the objects. One may lack some of the fields ``names``."""
+        """Yield the objects. An object may lack some of the fields ``names``."""
         for number, line in read_lines(path, on_error):
             if not line.strip():
                 continue
@@ -51,7 +51,7 @@ class JsonArray:
         return _fields(self.rows(path, (), lambda _: None))
 
     def rows(self, path: Path, names: Sequence[str], on_error: OnError) -> Iterator[Row]:
-        """Yield the objects. One may lack some of the fields ``names``."""
+        """Yield the objects. An object may lack some of the fields ``names``."""
         for number, value in read_json_array(path):
             if isinstance(value, dict):
                 yield Row(value, number)

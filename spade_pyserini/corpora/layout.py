@@ -1,10 +1,11 @@
 """Which files of a folder are the corpus, and in which format, by their names.
 
-A folder may have files of several formats; the first of these that it has is the corpus:
+A folder may have files of several formats; the first item of this list that it has is the corpus.
+Several alternatives of item 3, or else of item 4, are an error.
 
 1. ``corpus.jsonl`` (BEIR) or ``collection.tsv`` (MS MARCO)
 2. a dataset that ``save_to_disk`` of Hugging Face's datasets wrote
-3. all ``.jsonl`` and ``.json`` files, or all ``.tsv`` files
+3. all ``.jsonl``, ``.json`` and ``.ndjson`` files, or all ``.tsv`` files
 4. all ``.csv`` files, all ``.parquet`` files, or all ``.txt`` and ``.md`` files
 """
 
@@ -36,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 
 class Layout(NamedTuple):
-    """The files of a corpus, in reading order, and their kind. A saved dataset is its folder."""
+    """The files of a corpus, in reading order, and their kind; a saved dataset has its folder."""
 
     path: Path
     kind: str

@@ -22,7 +22,7 @@ def pooled(corpus: Corpus, sources: list[str], *, data_dir: str | Path | None = 
     """Return the documents that any of the sources names, as a corpus called ``NAME-pool``.
 
     A source is a TREC run (``RUN:20`` for the first 20 documents of each topic), or judgements by
-    name or file.
+    name or file, which give the documents with a grade above 0.
     """
     docids = frozenset(docid for source in sources for docid in _docids(source, data_dir))
     read = partial(_read_pool, corpus.read, docids)

@@ -23,7 +23,10 @@ SPLITS = ("dev", "test")
 
 
 def documents() -> Iterator[Document]:
-    """Yield every documented public function, class and method; the id is the qualified name."""
+    """Yield all public functions, classes, methods and properties that have a docstring.
+
+    The id of a document is the qualified name.
+    """
     # A separate, isolated interpreter without site-packages sees and imports only the standard
     # library.
     dump = subprocess.run(

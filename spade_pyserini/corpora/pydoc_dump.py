@@ -14,8 +14,8 @@ Modules:
 
 Objects: the names in ``__all__``, or without it the public names that the module defines itself;
 functions, classes, and the public methods and properties that a class defines itself. An object
-that several modules export is taken once, from the module with the shortest name. An object
-without a docstring of its own is counted and skipped.
+that several modules export is taken once, from the first of them in the order of `module_names`. An
+object without a docstring of its own is counted and skipped.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _load(name: str) -> ModuleType | None:
 
 
 def public_members(module: ModuleType) -> list[tuple[str, Any]]:
-    """Return the public functions, then the public classes, each alphabetically."""
+    """Return the public functions, then the public classes, each alphabetically, aliases last."""
     exported = getattr(module, "__all__", None)
     if exported is None:
         own = {module.__name__, "_" + module.__name__}

@@ -65,7 +65,7 @@ def read_json(line: str, path: Path, number: int) -> Document | None:
     fields = read_json_object(line, path, number)
     docid = fields.get("_id", fields.get("id"))
     if not isinstance(docid, str | int) or isinstance(docid, bool):
-        message = "a document needs its id as a string, in `_id` (BEIR) or `id` (Pyserini)"
+        message = "a document needs its id, a string or integer, in `_id` (BEIR) or `id` (Pyserini)"
         raise InputError(message, path, number)
     text = fields.get("text", fields.get("contents"))
     title = fields.get("title")

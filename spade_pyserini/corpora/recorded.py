@@ -1,7 +1,7 @@
 """How a corpus was opened, as manifests record it, so that its texts can be shown later.
 
-``{"corpus": "/data/texts.csv", "id_field": "sku", "segment": "250:125"}``: what `open_corpus` and
-``segment`` get. ``text_fields`` is a JSON list.
+``{"corpus": "/data/texts.csv", "id_field": "sku", "segment": "250:125"}``: the arguments of
+`open_corpus` and of `Segmentation.parse`. ``text_fields`` is a JSON list.
 """
 
 from __future__ import annotations

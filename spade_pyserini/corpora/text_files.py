@@ -1,7 +1,7 @@
 """A folder of text files, ``.txt`` or ``.md``: each file is a document.
 
-The id is the path of the file, relative to the folder. Characters that ids cannot have (white
-space), and those with a meaning in ids (``#`` and ``%``), are percent-encoded as in web addresses.
+The id is the path of the file, relative to the folder. Characters that ids cannot have (white space
+and unprintable ones), and those with a meaning in ids (``#`` and ``%``), are percent-encoded.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ logger = logging.getLogger(__name__)
 def read_topics(name: str | Path, *, data_dir: str | Path | None = None) -> list[Topic]:
     """Return the topics of a file or of a split, in the order of the file.
 
-    For the names of splits see `spade_pyserini.corpora.splits`. Of a split, only the topics that
-    have relevance judgements are returned. Repeated or invalid ids and files without topics are
-    errors.
+    For the names of splits see `spade_pyserini.corpora.splits`. Of a split in files, only the
+    topics that have relevance judgements are returned; of a split of ir_datasets, all topics. In
+    files, repeated or invalid ids are errors, and so is a file without topics.
     """
     if path := find_file(name, data_dir):
         return read_topic_files([path])

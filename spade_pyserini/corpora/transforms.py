@@ -19,7 +19,7 @@ def apply_transforms(
     pool: list[str] | None = None,
     data_dir: str | Path | None = None,
 ) -> Corpus:
-    """Split into passages, choose the pool, append expansions, in this order.
+    """Split documents into passages, keep those of the pool, append expansions, in this order.
 
     With ``segment``, the ids in ``pool`` and ``expansions`` are therefore those of passages.
     """

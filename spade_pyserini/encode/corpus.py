@@ -90,7 +90,8 @@ def _runner(encoder: SpadeEncoder, options: EncodeOptions) -> Runner:
     Raises `UsageError` if options contradict each other.
     """
     if options.part != ALL_SHARDS and options.components:
-        raise UsageError("components=True needs a run without parts; leave out shard_id")
+        message = "components=True needs a run without parts"
+        raise UsageError(f"{message}; leave out shard_id=I and shard_num=N")
     if options.ray is not None:
         from spade_pyserini.sharding.cluster import RayCluster
 
@@ -183,7 +184,7 @@ class _Setup:
         return encoder, settings
 
     def _known_counts(self, settings: VectorSettings, earlier: VectorSettings | None) -> str | None:
-        """The digest of the counts to use; None if the corpus is to be counted."""
+        """The digest of the counts to use, copied if a file is given; None to count the corpus."""
         folder = self.target.folder
         if self.options.counts is not None:
             copy_counts(location(self.options.counts), folder)

@@ -29,8 +29,8 @@ DIGITS = 4  # decimals of the stored shares of documents
 class EvenSample:
     """Texts spread evenly over a stream of unknown length: every n-th text, from the first.
 
-    All texts up to ``size``; of a longer stream between ``size / 2`` and ``size`` texts. The sample
-    is not random: the same stream always gives the same texts.
+    A stream of up to ``size`` texts is taken completely; of a longer one, between ``size / 2`` and
+    ``size`` texts are taken. The sample is not random: the same stream always gives the same texts.
     """
 
     def __init__(self, size: int = SAMPLE) -> None:

@@ -22,7 +22,8 @@ class EncodeOptions:
     components: also write the vectors of both encoders, see `spade_pyserini.formats.components`.
         Shards without them are encoded again.
     processes: number of worker processes on this machine.
-    ray: the address of a Ray cluster, ``auto``, or ``local``; then ``processes`` is not used.
+    ray: the address of a Ray cluster, ``auto`` for the one that is running, or ``local`` to start
+        Ray on this machine; ``processes`` is not used then.
     part: encode only every n-th shard, see `spade_pyserini.sharding.part`.
     max_errors: leave out up to this number of bad documents, and list them in
         ``OUTPUT.errors.txt``.

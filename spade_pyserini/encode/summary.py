@@ -51,7 +51,7 @@ def _log_lengths(manifest: VectorManifest) -> None:
         logger.warning(
             "%d of %d documents are longer than %d WordPieces; %s of the text (%d of %d "
             "WordPieces) was left out. `spade encode --segment 150:75` divides documents into "
-            "passages, so that nothing is left out",
+            "passages, so that usually nothing is left out",
             lengths.longer,
             lengths.documents,
             manifest.settings.max_length,

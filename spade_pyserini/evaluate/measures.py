@@ -1,7 +1,8 @@
 """Effectiveness measures, computed by ir_measures and pytrec_eval; the same digits as trec_eval.
 
-Topics that have judgements but no hits count as 0 (trec_eval's ``-c``). Hits are ordered as in
-trec_eval: by descending score as a 32-bit float, then by descending docid.
+Topics that have judgements but no hits count as 0 (trec_eval's ``-c``). Hits count in the order of
+their ranking. `read_run` orders them as trec_eval does: by descending score as a 32-bit float, then
+by descending docid.
 """
 
 from __future__ import annotations

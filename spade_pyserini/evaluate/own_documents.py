@@ -19,7 +19,7 @@ from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import SpadeError
 from spade_pyserini.records import Ranking
 
-LEAST = 0.5  # share of the document's words that the query must have
+LEAST = 0.5  # least length of the query, as a share of the document's length in characters
 
 
 def own_documents(
@@ -48,7 +48,7 @@ def own_documents(
             if document.docid in candidates
             and agree(queries.get(document.docid, ""), document.contents)
         )
-    except (SpadeError, OSError):  # the remark is not worth an error
+    except (SpadeError, OSError):  # only a note depends on the result
         return frozenset()
 
 

@@ -1,13 +1,13 @@
-"""Component vectors: the outputs of the two encoders before they are mixed to impact vectors.
+"""Component vectors: the outputs of the two encoders before they are combined into impacts.
 
 ::
 
     encode/pydoc.spade.components/docs0000.jsonl.gz    {"id", "weighting": {...}, "expansion": ...}
     encode/pydoc.spade.components.manifest.json        checksums of each file and of its vectors
 
-They are in a folder next to the impact vectors, with a file for the shard of the same name. The
-query term weights are multiplied in, alpha is not applied. Weights are stored with enough digits
-to restore the same 32-bit floats.
+They are in a folder next to the impact vectors. Each shard of vectors has a file of the same name
+there. The values include the weights of the terms in queries and in the corpus, but not alpha. They
+are stored with enough digits to restore the same 32-bit floats.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Exchange two folders, so that both names exist at every moment."""
+"""Exchange the names of two folders, atomically where the file system can do it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ RENAME_EXCHANGE = 2  # from <linux/fs.h>
 def exchange(first: Path, second: Path) -> None:
     """Give each of two existing folders the name of the other.
 
-    Atomic on Linux. Elsewhere, and on file systems that cannot exchange, ``second`` does not exist
-    for a moment.
+    Atomic on Linux. Elsewhere, and on file systems that cannot exchange, first ``second`` and then
+    ``first`` does not exist for a moment.
     """
     if not _exchange_at_once(first, second):
         spare = first.with_name(f"{first.name}.old")

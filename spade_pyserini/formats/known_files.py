@@ -35,7 +35,7 @@ def identity(path: Path) -> list[int]:
 
 
 def cache_folder() -> Path:
-    """Return the folder for what can be computed again: ``$SPADE_CACHE_DIR``, or the user's."""
+    """Return the cache folder: ``$SPADE_CACHE_DIR``, or one in the cache folder of the user."""
     if folder := os.environ.get(CACHE_VARIABLE):
         return Path(folder)
     base = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()

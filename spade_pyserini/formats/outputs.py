@@ -19,7 +19,7 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 
 
 def refuse_special(path: Path) -> None:
-    """Raise `OutputExistsError` if ``path`` is anything but a regular file.
+    """Raise `OutputExistsError` if ``path`` exists and is not a regular file.
 
     Renaming a file to the name of a device, a FIFO or a symbolic link would remove them.
     """

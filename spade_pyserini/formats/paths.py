@@ -14,7 +14,7 @@ from spade_pyserini.errors import NotFoundError
 
 
 def location(address: str | Path) -> Path:
-    """Return a local path unchanged, and ``scheme://...`` as an object that behaves like a path."""
+    """Return a local address as a `Path`, any other ``scheme://...`` as a path-like object."""
     if isinstance(address, Path) or "://" not in str(address):
         return Path(address)
     from upath import UPath

@@ -1,4 +1,4 @@
-"""Names next to an output that nobody else has, and that another process can recognize.
+"""Random names next to an output, in a form that other processes can recognize.
 
 ``.X.1f0c9a3be2d45c67.tmp``: the output ``X``, 16 random hexadecimal digits, and a role. Nobody can
 guess the name before it exists, so nobody can put a symbolic link there, and no user's file is

@@ -1,4 +1,4 @@
-"""Files of relevance judgements, plain or ``.gz``.
+"""Files of relevance judgements, plain or compressed.
 
 ====  =====================================================
 TREC  ``qid 0 docid grade``

@@ -51,7 +51,7 @@ def write_run(
             for hit in hits:
                 if not abs(hit.score) <= LARGEST:
                     message = f"topic {qid}: the score of {hit.docid}, {hit.score}, is not finite"
-                    raise InputError(f"{message} or too large for trec_eval", path)
+                    raise InputError(f"{message}, or it is too large for trec_eval", path)
             falling = strictly_falling(hit.score for hit in hits)
             for rank, (hit, score) in enumerate(zip(hits, falling, strict=True), start=1):
                 stream.write(f"{qid} Q0 {hit.docid} {rank} {score:.6f} {tag}\n".encode())

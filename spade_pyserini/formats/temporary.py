@@ -1,8 +1,8 @@
 """Temporary files and folders next to an output.
 
-They have names that nobody can guess (`private_names`), and are created, never opened: a link is
-not followed. A process holds a lock on what it created, so that the next writer of the same output
-can tell what a killed process left from what another process is writing, and removes the former.
+Nobody can guess their names (`private_names`), and an existing file or link of that name is an
+error, so a link is never followed. A process holds a lock on each of them until it has finished
+with it. The next writer of the same output removes those without a lock: their process was killed.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _opened(path: Path) -> Iterator[int]:
 
 
 def _create_file(output: Path) -> tuple[Path, int]:
-    """Create a file and lock it; again if another process took it for a leftover meanwhile."""
+    """Create a file and lock it; try again if another process removed it before it was locked."""
     output.parent.mkdir(parents=True, exist_ok=True)
     while True:
         path = private_sibling(output)

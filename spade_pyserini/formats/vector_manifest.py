@@ -68,7 +68,7 @@ class Shard:
 
 
 class Lengths(NamedTuple):
-    """The lengths of the ``documents`` for which they are known, as in `Shard`."""
+    """The sums of the lengths in `Shard`, over the ``documents`` whose lengths are known."""
 
     documents: int
     wordpieces: int
@@ -84,7 +84,7 @@ class Lengths(NamedTuple):
 class VectorSettings:
     """Everything besides the documents that determines the bytes of the shards.
 
-    ``fields`` are the columns that the documents were made of, if they are not those of the guess.
+    ``fields`` describes the columns of the documents; it is empty if they are the guessed ones.
     """
 
     corpus: str
@@ -182,7 +182,7 @@ class VectorManifest:
         removed = [term._asdict() for term in values.pop("removed_expansions")]
         if removed:
             values["removed_expansions"] = removed
-        if not self.source:  # an earlier version wrote the manifest: its bytes stay
+        if not self.source:  # the manifest of an earlier version keeps its bytes
             del values["source"]
         write_sealed(sibling(folder, name), values)
 

@@ -98,7 +98,10 @@ def read_vectors(folder: str | Path) -> Iterator[ImpactVector]:
 
 
 def verify(folder: Path, manifest: VectorManifest | None = None) -> VectorManifest:
-    """Check that the folder has exactly the files of its manifest; return the manifest."""
+    """Check a folder of vectors against its manifest, and return the manifest.
+
+    It must be complete and have exactly the files of the manifest, with the same checksums.
+    """
     manifest = manifest or VectorManifest.load(folder)
     if not manifest.complete:
         message = f"{folder}: encoding is incomplete ({manifest.documents} documents so far)"

@@ -33,7 +33,7 @@ def build_impact_index(
     """Build a Lucene impact index of the vectors in the folder ``source``.
 
     The vectors are checked against their manifest first. Afterwards the index is compared with the
-    vectors by documents, postings and the sum of impacts; if they differ, no index is left.
+    vectors by documents, postings and the sum of impacts; if they differ, the index is discarded.
     """
     if "://" in str(source):
         raise UsageError(f"Lucene reads local folders only; copy {source} to this machine first")

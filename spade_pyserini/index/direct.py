@@ -2,8 +2,8 @@
 
 Anserini repeats a term as often as its impact, so its cost grows with the sum of impacts; the cost
 of this builder grows with the number of terms. ``spade.ImpactIndexer`` does the work in threads of
-this process's JVM: each thread inverts the vectors that it reads in memory and hands them to Lucene
-as a segment.
+this process's JVM: each thread reads vectors, inverts them in memory, and hands them to Lucene as a
+segment.
 """
 
 from __future__ import annotations

@@ -83,9 +83,9 @@ def open_postings(index: str | Path, *, check: bool = True) -> Postings:
 
 
 def index_tokenizer(index: Path, tokenizer: str | Path | None = None) -> WordPieces:
-    """Load the tokenizer of an index, or check that ``tokenizer`` is the right one.
+    """Load the tokenizer of an index, or ``tokenizer`` if it is given.
 
-    See `spade_pyserini.index.tokenizer.load_tokenizer`.
+    See `spade_pyserini.index.tokenizer.load_tokenizer`, which also checks it.
     """
     return retry_changes(
         index,

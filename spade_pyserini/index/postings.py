@@ -28,7 +28,7 @@ class IndexStatistics(NamedTuple):
 
     ``terms`` and ``postings`` are totals. ``lengths`` has the number of terms of each document, in
     ascending order. ``impacts`` maps an impact to the number of postings that have it.
-    ``frequent`` are the terms that most documents contain.
+    ``frequent`` has the terms with the highest document frequencies, the highest first.
     """
 
     terms: int

@@ -13,7 +13,7 @@ from spade_pyserini.formats.vector_manifest import VectorManifest, VectorSetting
 from spade_pyserini.formats.vectors import read_shard
 from spade_pyserini.records import ImpactVector
 
-# Settings that do not change the impacts of a document.
+# Settings that do not change the impacts of a given text.
 NOT_IN_ENCODER_DIGEST = {"corpus", "model", "shard_size", "batch_tokens", "fields"}
 
 

@@ -1,7 +1,7 @@
 """Build an index in a staging folder next to its output; replace the output when it is complete.
 
 A folder with a manifest is a complete index. A folder without a manifest was not made by this
-package, so it is not replaced without permission. A manifest without a folder is what a killed
+package, so it is replaced only with ``overwrite``. A manifest without a folder is what a killed
 build left; the same call builds the index again.
 """
 

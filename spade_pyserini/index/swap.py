@@ -50,7 +50,7 @@ def swap_in(new: Path, folder: Path, manifest: IndexManifest) -> IndexManifest:
 
 
 def _bind_manifest(folder: Path) -> None:
-    """Add the commit to a manifest of an earlier version, so that readers can tell the folders."""
+    """Add the commit to a manifest of an earlier version: readers tell the folders apart by it."""
     try:
         old = IndexManifest.load(folder)
     except SpadeError:  # a damaged index, or one without a manifest
@@ -62,7 +62,7 @@ def _bind_manifest(folder: Path) -> None:
 def restore(folder: Path) -> None:
     """Clean up after an interrupted `swap_in`.
 
-    Moves the previous index back unless the new one is complete, and removes it otherwise.
+    Removes the previous index if the new one is complete, and moves it back otherwise.
     """
     if previous := [path for path in previous_paths(folder) if path.is_dir()]:
         valid = _valid_folder(folder, previous)
@@ -86,7 +86,7 @@ def _valid_folder(folder: Path, previous: list[Path]) -> Path:
 
 
 def is_intact(folder: Path) -> bool:
-    """Return whether an index has a manifest, its counts, and the checksums of its files."""
+    """Return whether an index has a manifest with its counts, and files with correct checksums."""
     try:
         manifest = IndexManifest.load(folder)
         check_lucene_counts(folder, manifest)

@@ -1,8 +1,8 @@
 """The tokenizer of an impact index, next to its folder.
 
-While an index is replaced by one with another tokenizer, the new tokenizer has a private name
-(`stage_tokenizer`) until the new manifest is in place (`settle_tokenizer`). Readers take the one
-with the fingerprint in the manifest.
+While an index is replaced by one with another tokenizer, the new tokenizer has a private name until
+the new manifest is in place (`staged_tokenizer`). Readers take the tokenizer with the fingerprint
+in the manifest. After a kill, `settle_tokenizer` renames or removes the files with private names.
 """
 
 from __future__ import annotations

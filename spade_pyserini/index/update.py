@@ -107,7 +107,7 @@ def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
 
 
 def _load_for_update(folder: Path) -> IndexManifest:
-    """Undo an interrupted change, check the index, and return its manifest."""
+    """Complete or undo an interrupted change, check the index, and return its manifest."""
     restore(folder)
     settle_tokenizer(folder)
     manifest = IndexManifest.load(folder)
@@ -170,7 +170,7 @@ def _refuse_missing(folder: Path, missing: list[str]) -> None:
 def _count_existing(folder: Path, docids: Iterable[str]) -> tuple[LuceneCounts, list[str]]:
     """Count these documents and their postings in the index; also return the missing ids.
 
-    Reads a batch of documents at a time, so memory does not grow with their number.
+    Only the vectors of one batch of documents are in memory at a time.
     """
     documents = postings = impacts = 0
     missing = []

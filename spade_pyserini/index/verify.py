@@ -1,6 +1,7 @@
 """Verify an index: Lucene's check of all files, counts, and a comparison with the vectors.
 
-Search does not notice a flipped bit in the postings; Lucene's checksums reveal it.
+A search checks a file only once, and again after it was changed (`spade_pyserini.index.checksums`).
+A bit that flips on the disk later is noticed only here.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ OTHER_VERSION = re.compile(r"IndexFormatToo|Could not load codec|SPI class of ty
 
 @contextmanager
 def translate_java_errors(index: Path, action: str, cure: str = REBUILD) -> Iterator[None]:
-    """Raise `ArtifactError` for a Java exception in the block.
+    """Raise `ArtifactError` for a Java exception in the block, `OSError` if the disk is full.
 
-    The message is "INDEX: Lucene cannot ACTION this index (REASON); CURE".
+    The message of `ArtifactError` is "INDEX: Lucene cannot ACTION this index (REASON); CURE".
     """
     jvm.start()
     import jnius  # after start(): importing it starts a JVM if none is running

@@ -16,7 +16,7 @@ COLLECTOR = "-XX:+UseSerialGC"
 
 
 def check_environment(java: Java, options: list[str]) -> None:
-    """Raise `JavaError` if the folder or the memory of this process does not suffice for Java."""
+    """Raise `JavaError` if the current folder was deleted, or the memory is too little for Java."""
     try:
         os.getcwd()  # noqa: PTH109 - Path.cwd() does the same
     except FileNotFoundError:
@@ -33,7 +33,7 @@ def memory_options() -> list[str]:
     collects any: a process that searches would grow by hundreds of megabytes.
     """
     chosen = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {os.environ.get('_JAVA_OPTIONS', '')}"
-    # What the user sets for the same purpose counts: Java refuses options that contradict.
+    # Leave out what the user sets in another way: Java refuses options that contradict each other.
     options = {"-Xm": "-Xms32m", "GC": COLLECTOR}
     return [option for sign, option in options.items() if sign not in chosen]
 

@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def captured_stderr() -> Iterator[None]:
-    """Log what Java prints to its standard error in the block, as details.
+    """Log what Java prints to its standard error in the block, at the level debug.
 
     Lucene's merge threads print the stack of an exception that the caller gets anyway.
     """

@@ -36,8 +36,8 @@ class OpenedIndex(NamedTuple):
 class LuceneSearcher:
     """Searches an index of one ``kind``. Hits are ordered by score, ties by docid.
 
-    Use it in a ``with`` statement, or close it. This class calls a searcher of Anserini's;
-    subclasses say how to convert queries and hits.
+    Use it in a ``with`` statement, or close it. This class calls a searcher of Anserini's, unless a
+    subclass overrides that; subclasses say how to convert queries and hits.
     """
 
     kind: str

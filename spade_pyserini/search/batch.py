@@ -34,7 +34,9 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         if not self.max_passage_delimiter:
-            raise UsageError("max_passage_delimiter is empty; give the text before passage numbers")
+            raise UsageError(
+                "max_passage_delimiter='' is empty; give the text before passage numbers"
+            )
 
 
 def search_topics(
@@ -83,7 +85,7 @@ def search_documents(
 def document_id(docid: str, delimiter: str = "#") -> str:
     """The id of the document that a passage belongs to: ``doc`` for ``doc#0``."""
     if not delimiter:
-        raise UsageError("max_passage_delimiter is empty; give the text before passage numbers")
+        raise UsageError("max_passage_delimiter='' is empty; give the text before passage numbers")
     return docid.split(delimiter, 1)[0]
 
 

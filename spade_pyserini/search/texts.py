@@ -1,4 +1,4 @@
-"""The texts of the documents of an index, from the corpora that its manifest remembers."""
+"""The texts of the documents of an index, from the corpora that its manifest records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spade_pyserini.errors import InputError, NotFoundError, SpadeError
 from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.records import Document
 
-# Largest index whose corpus is read without being named: reading takes a few seconds.
+# Largest number of documents for which the recorded corpus is read: this takes a few seconds.
 AUTOMATIC = 200_000
 
 

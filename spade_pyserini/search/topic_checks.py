@@ -1,4 +1,4 @@
-"""Check topics before a search, for WordPieces instead of text and words that match nothing."""
+"""Check topics before a search: refuse WordPieces, log words that match no document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from spade_pyserini.search.impact import ImpactSearcher
 
 CONTINUATION = re.compile(r"\s##\w")  # a WordPiece that continues a word
-SUSPICIOUS_SHARE = 1 / 3  # of MS MARCO's topics, written as WordPieces, 48 % have a continuation
+# Topics are refused if more than this share of them has a continuation. Of MS MARCO's topics, 48 %
+# have one when they are written as WordPieces.
+SUSPICIOUS_SHARE = 1 / 3
 
 logger = logging.getLogger(__name__)
 

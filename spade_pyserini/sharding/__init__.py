@@ -13,7 +13,8 @@ part.py         every n-th shard, for runs on several machines
 job.py          collect the results of all workers in the manifest
 
 A shard is written under a temporary name and renamed when it is complete. Then it is added to the
-manifest, which is saved every few seconds. After a kill, the same call continues: it loses the
-shards that were in progress and those since the manifest was last saved. The bytes of a shard
-depend on its documents and on the settings only, never on the worker or on where the run started.
+manifest, which is saved after each shard, or less often if saving takes long. After a kill, the
+same call continues: it loses the shards that were in progress and those since the manifest was last
+saved. The bytes of a shard depend on its documents and on the settings only, never on the worker or
+on where the run started.
 """

@@ -3,7 +3,7 @@
     spade encode --corpus msmarco --output /shared/msmarco.spade --ray auto
 
 All nodes must reach the corpus and the output by the same paths, on shared storage. If the cluster
-has GPUs, each GPU is a worker; otherwise, each CPU core is one. If a worker dies, another worker
+has GPUs, there is a worker for each GPU, otherwise for each CPU core. If a worker dies, another one
 gets its shards. Each worker reads the corpus to the end, and all must count the same number of
 documents.
 """

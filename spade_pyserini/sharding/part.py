@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """Prefix of the suffixes of the part's files: ``part-0-of-2.``, empty for all shards."""
+        """What the part's files have after the folder's name: ``part-0-of-2.``, or nothing."""
         return "" if self == ALL_SHARDS else f"part-{self.shard_id}-of-{self.shard_num}."
 
     @property

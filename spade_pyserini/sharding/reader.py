@@ -14,7 +14,7 @@ from spade_pyserini.records import Document
 class ShardReader:
     """Reads the documents of any shard; cheapest in ascending order of shard numbers.
 
-    A shard with a smaller number than the last one starts the corpus from the beginning.
+    A shard that is not after the last one makes the reader start again at the first document.
     """
 
     def __init__(self, corpus: Corpus, shard_size: int, max_errors: int) -> None:

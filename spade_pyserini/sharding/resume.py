@@ -61,7 +61,7 @@ class Output(Generic[M]):
         unless ``keep_complete``.
         """
         if self.part != ALL_SHARDS and sibling(self.folder, MANIFEST).exists():
-            message = f"{self.folder} was already completed by a run without parts"
+            message = f"{self.folder} belongs to a run without parts, or its parts were merged"
             raise OutputExistsError(f"{message}; choose another {self.parameter}")
         if not sibling(self.folder, self.part.manifest).exists():
             return None

@@ -71,7 +71,7 @@ class Worker:
         self.reader = ShardReader(job.corpus, job.shard_size, job.max_errors)
 
     def run(self, numbers: Iterable[int]) -> Iterator[Result]:
-        """Process the shards with these numbers. The last result has no shard: the corpus ended.
+        """Process the shards with these numbers. The last result has no shard; it marks the end.
 
         After an error, yields the shards that are being written and a result with all bad documents
         before it raises the error.

@@ -47,7 +47,7 @@ def test_parts_are_encoded_and_merged(
     assert not list(tmp_path.glob("x.part-*"))
     assert run("encode", *merge).code == 0  # nothing is left to do
     result = run("encode", *parts, "--shard-id", 1)
-    assert result.code == 1 and "was already completed by a run without parts" in result.err
+    assert result.code == 1 and "belongs to a run without parts" in result.err
 
 
 def test_parts_that_do_not_fit_are_not_merged(tiny_model: SpadeModel, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_parts_that_do_not_fit_are_not_merged(tiny_model: SpadeModel, tmp_path: 
     encode(Part(0, 2), overwrite=True)
     assert VectorManifest.load(folder, Part(0, 2).manifest) == manifest
     encode(Part(2, 3), overwrite=True)
-    with pytest.raises(ArtifactError, match="encodings in 2 and 3 parts"):
+    with pytest.raises(ArtifactError, match="encodings, divided into 2 and 3 parts"):
         merge_parts(folder)
     (tmp_path / "x.part-2-of-3.manifest.json").unlink()
     damaged = folder / "docs0003.jsonl.gz"
@@ -144,7 +144,7 @@ def test_a_part_that_waits_for_a_merge_is_refused(
             yield
 
     monkeypatch.setattr("spade_pyserini.sharding.resume.lock", after_the_merge)
-    with pytest.raises(OutputExistsError, match="was already completed by a run without parts"):
+    with pytest.raises(OutputExistsError, match="belongs to a run without parts"):
         encode_corpus(corpus, tiny_model, tmp_path / "x", HALVES[1])
     assert not list(tmp_path.glob("x.part-*"))
 

@@ -62,7 +62,7 @@ def test_max_passage(tiny_index: Path, tmp_path: Path) -> None:
     with ImpactSearcher(tmp_path / "x") as searcher:
         (ranking,) = search_topics(searcher, [Topic("q", "cat")], options)
     assert ranking.hits == [Hit("doc2", 18), Hit("doc1", 17)]
-    with pytest.raises(UsageError, match="max_passage_delimiter is empty"):
+    with pytest.raises(UsageError, match="max_passage_delimiter='' is empty"):
         SearchOptions(max_passage_delimiter="")
 
 

@@ -118,7 +118,7 @@ public final class ImpactHits implements AutoCloseable {
     return lines.toString();
   }
 
-  /** Returns the best hits and all others with the score of the last: their ids decide. */
+  /** Returns the best hits and all that tie with the last of them; ties are not ordered by id. */
   private ScoreDoc[] best(Query query, int hits) throws IOException {
     int most = Math.max(1, reader.maxDoc());
     int last = Math.min(hits, most) - 1;

@@ -31,8 +31,8 @@ import org.apache.lucene.store.FSDirectory;
  *
  * <p>The index has the same contents as an index of Anserini's IndexCollection, which repeats every
  * term as often as its impact: the fields "id" (stored, and as a doc value) and "contents"
- * (documents and frequencies). Each file is read by one thread, which inverts the vectors in memory and writes a
- * segment whenever its share of the memory is full.
+ * (documents and frequencies). Each file is read by one thread, which inverts the vectors in memory
+ * and writes a segment whenever its share of the memory is full.
  */
 public final class ImpactIndexer {
   private static final int BUFFER = 1 << 16;
