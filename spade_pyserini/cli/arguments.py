@@ -126,7 +126,7 @@ def add_corpus_transforms(parser: argparse._ActionsContainer) -> None:
         "--expansions-per-doc",
         type=positive,
         metavar="N",
-        help="append the first N predicted queries of a document (default: all)",
+        help="append only the first N predicted queries of a document, from .jsonl files",
     )
     add("--segment", metavar="WORDS:STRIDE", help="cut documents into passages doc#0, doc#1, ...")
     add(

@@ -47,6 +47,7 @@ class Corpus:
     fields: a description of the columns, empty if they are the ones that would be guessed. An
         output that was made from other columns is not continued.
     choice: the columns that the user named.
+    in_files: whether ``source`` is a path or URL, not a name.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Corpus:
     segment: str | None = None
     fields: str = ""
     choice: FieldChoice = NO_CHOICE
+    in_files: bool = False
 
     def __iter__(self) -> Iterator[Document]:
         return self.documents(raise_error)
@@ -151,7 +153,14 @@ def _from_catalogue(
 
 def _from_files(name: str, path: Path, choice: FieldChoice) -> Corpus:
     files = open_files(path, choice)
-    return Corpus(safe_file_name(name), str(path), files.read, files.count, fields=files.fields)
+    return Corpus(
+        safe_file_name(name),
+        str(path),
+        files.read,
+        files.count,
+        fields=files.fields,
+        in_files=True,
+    )
 
 
 def _from_ir_datasets(name: str, dataset: str) -> Corpus:

@@ -17,12 +17,13 @@ from pathlib import Path
 
 from spade_pyserini.corpora.checks import LocatedDocument, OnError, ReadDocuments, raise_error
 from spade_pyserini.corpora.corpus import Corpus
-from spade_pyserini.errors import InputError
+from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.formats.ids import IdSet
 from spade_pyserini.formats.json_files import read_json_object
-from spade_pyserini.formats.lines import read_lines
+from spade_pyserini.formats.lines import read_lines, unpacked_name
 
 logger = logging.getLogger(__name__)
+JSON = (".jsonl", ".json")
 QUERIES = ("predicted_queries", "queries", "expansions", "text")
 
 
@@ -30,8 +31,12 @@ def expanded(corpus: Corpus, path: str | Path, per_document: int | None = None) 
     """Return the corpus with the expansions of ``path`` appended to its documents.
 
     A document without an expansion stays unchanged. Of the queries in a line of a ``.jsonl`` file,
-    the first ``per_document`` are appended, all of them by default.
+    the first ``per_document`` are appended, all of them by default. The other formats do not
+    separate queries, so ``per_document`` is an error.
     """
+    if per_document is not None and not unpacked_name(Path(path)).endswith(JSON):
+        message = f"{path}: only .jsonl files separate the queries of a document"
+        raise UsageError(f"{message}; leave out expansions_per_doc={per_document}")
     return replace(corpus, read=partial(_read_expanded, corpus.read, Path(path), per_document))
 
 
@@ -100,7 +105,7 @@ def _read(path: Path, per_document: int | None) -> Iterator[tuple[str, str]]:
         if name.endswith(".txt"):
             yield str(number), line.strip()
             continue
-        if name.endswith((".jsonl", ".json")):
+        if name.endswith(JSON):
             docid, text = _parse_json(line, path, number, per_document)
         else:
             docid, tab, text = line.partition("\t")

@@ -17,9 +17,9 @@ from spade_pyserini.errors import NotFoundError
 
 def record_source(corpus: Corpus) -> dict[str, str]:
     """Return what `open_recorded` needs to open the corpus again, from any folder."""
-    path = Path(corpus.source)
-    is_path = "://" not in corpus.source and path.exists()
-    recorded = {"corpus": str(path.absolute()) if is_path else corpus.source}
+    is_local = corpus.in_files and "://" not in corpus.source
+    source = str(Path(corpus.source).absolute()) if is_local else corpus.source
+    recorded = {"corpus": source}
     choice = corpus.choice
     for name, value in (("id_field", choice.id_field), ("title_field", choice.title_field)):
         if value is not None:

@@ -24,11 +24,12 @@ def read_qrels_files(paths: Iterable[Path]) -> Qrels:
     """Return the judgements of all files together; two grades for one document are an error."""
     qrels: Qrels = {}
     for path in paths:
+        number = 0
         for number, qid, docid, grade in _read(path):
             judged = qrels.setdefault(qid, {})
             if judged.setdefault(docid, grade) != grade:
                 raise InputError(f"topic {qid} has two grades for {docid}", path, number)
-        if not qrels:
+        if not number:
             raise InputError("the file contains no judgement", path)
     return qrels
 

@@ -41,13 +41,8 @@ def temporary_file(output: Path) -> Iterator[IO[bytes]]:
 def temporary_folder(output: Path) -> Iterator[Path]:
     """Create a folder next to ``output``. It is removed in the end, unless it was renamed."""
     remove_leftovers(output)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    path = private_sibling(output)
-    path.mkdir()
-    descriptor = os.open(path, OPEN)
+    path, descriptor = _create_folder(output)
     try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield path
     finally:
         os.close(descriptor)
@@ -70,6 +65,21 @@ def _opened(path: Path) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _create_folder(output: Path) -> tuple[Path, int]:
+    """Create a folder and lock it; try again if another process removed it before it was locked."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        path = private_sibling(output)
+        path.mkdir()
+        with suppress(FileNotFoundError):
+            descriptor = os.open(path, OPEN)
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if path.exists():
+                return path, descriptor
+            os.close(descriptor)
 
 
 def _create_file(output: Path) -> tuple[Path, int]:

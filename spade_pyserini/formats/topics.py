@@ -21,23 +21,25 @@ from spade_pyserini.formats.lines import read_lines
 from spade_pyserini.formats.unicode import SURROGATE, is_valid_unicode
 from spade_pyserini.records import Topic
 
-Reader = Callable[[Path], Iterator[tuple[int, Topic]]]
+Reader = Callable[[Path], Iterator[tuple[int | None, Topic]]]
+"""Yields the line number of each topic, None if it is not known, and the topic."""
 
 
 def read_topic_files(paths: Iterable[Path]) -> list[Topic]:
     """Return the topics of all files in their order, with ids and texts checked."""
     topics: dict[str, Topic] = {}
     for path in paths:
+        before = len(topics)
         for line, topic in _reader(path)(path):
             if problem := id_problem(topic.qid):
                 raise InputError(f"topic: {problem}", path, line)
             if not is_valid_unicode(topic.text):
-                raise InputError(f"the text contains {SURROGATE}", path, line)
+                raise InputError(f"topic {topic.qid!r} contains {SURROGATE}", path, line)
             if topic.qid in topics:
                 message = f"the topic id {topic.qid!r} was used before; ids must be unique"
                 raise InputError(message, path, line)
             topics[topic.qid] = topic
-        if not topics:
+        if len(topics) == before:
             raise InputError("the file contains no topic", path)
     return list(topics.values())
 
@@ -82,12 +84,12 @@ def _read_jsonl(path: Path) -> Iterator[tuple[int, Topic]]:
         yield number, Topic(str(qid), text.strip())
 
 
-def _read_json(path: Path) -> Iterator[tuple[int, Topic]]:
-    for number, (qid, fields) in enumerate(read_json_file(path).items(), start=1):
+def _read_json(path: Path) -> Iterator[tuple[None, Topic]]:
+    for qid, fields in read_json_file(path).items():
         text = fields.get("title") if isinstance(fields, dict) else None
         if not isinstance(text, str):
             raise InputError(f"topic {qid!r} has no `title`", path)
-        yield number, Topic(qid, text.strip())
+        yield None, Topic(qid, text.strip())
 
 
 def _read_trec(path: Path) -> Iterator[tuple[int, Topic]]:

@@ -20,7 +20,8 @@ from spade_pyserini.errors import InputError, UsageError
 def test_expansions(folder: Path, tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     plain = list(open_corpus(str(folder)))
-    documents = list(expanded(open_corpus(str(folder)), tmp_path / name, 2))
+    limit = 2 if name == "e.jsonl" else None
+    documents = list(expanded(open_corpus(str(folder)), tmp_path / name, limit))
     assert documents[1].text == f"{plain[1].text} one two three"
     assert [documents[0], *documents[2:]] == [plain[0], *plain[2:]]
 
@@ -42,6 +43,12 @@ def test_bad_expansions(
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=message):
         list(expanded(open_corpus(str(folder)), tmp_path / name))
+
+
+def test_a_limit_needs_queries_that_are_separate(folder: Path, tmp_path: Path) -> None:
+    corpus = open_corpus(str(folder))
+    with pytest.raises(UsageError, match=r"x\.tsv: only \.jsonl files separate the queries"):
+        apply_transforms(corpus, expansions=str(tmp_path / "x.tsv"), expansions_per_doc=3)
 
 
 def test_a_limit_without_expansions_is_refused(folder: Path) -> None:

@@ -30,3 +30,10 @@ def test_beirs_qrels(tmp_path: Path) -> None:
     (tmp_path / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t1\n2\tb\t2\n")
     assert read_qrels_files([tmp_path / "test.tsv"]) == {"1": {"a": 1}, "2": {"b": 2}}
     assert len(read_qrels_files([shared_data("scifact") / "qrels" / "test.tsv"])) == 300
+
+
+def test_every_file_has_judgements(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1 0 a 1\n")
+    (tmp_path / "b.txt").write_text("")
+    with pytest.raises(InputError, match=r"b\.txt: the file contains no judgement"):
+        read_qrels_files([tmp_path / "a.txt", tmp_path / "b.txt"])

@@ -85,3 +85,16 @@ def test_several_files_share_their_ids(tmp_path: Path) -> None:
 def test_the_stem_of_a_file() -> None:
     assert topic_file_stem(Path("dir/topics.dl19-passage.tsv.gz")) == "dl19-passage"
     assert topic_file_stem(Path("queries.v2.jsonl")) == "queries.v2"
+
+
+def test_every_file_has_topics(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("1\told cats\n")
+    (tmp_path / "b.tsv").write_text("\n")
+    with pytest.raises(InputError, match=r"b\.tsv: the file contains no topic"):
+        read_topic_files([tmp_path / "a.tsv", tmp_path / "b.tsv"])
+
+
+def test_errors_in_json_name_the_topic(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text('{\n"1": {"title": "a"},\n"2": {"title": "\\ud800"}}')
+    with pytest.raises(InputError, match=r"t\.json: topic '2' contains .* surrogate"):
+        read_topic_files([tmp_path / "t.json"])
