@@ -37,6 +37,7 @@ from spade_pyserini.formats.runs import read_run
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.hub import resolve_model
+from spade_pyserini.progress import duration
 from spade_pyserini.train.dev_set import DevSet
 from spade_pyserini.train.initial_model import SHAPE
 from spade_pyserini.train.log import read_log
@@ -54,6 +55,8 @@ POOL = 20  # BM25's hits of each dev query that are searched; together with all 
 EPOCHS = 4
 BATCH = 16
 LEAST_STEPS, MOST_STEPS = 40, 600
+VALIDATIONS = 4
+CALIBRATION = 200  # documents from which the scale of quantization is computed, as in `encode`
 
 
 @dataclass(frozen=True)
@@ -185,6 +188,7 @@ def _recipe(options: FinetuneOptions, config: SpadeConfig, queries: _Queries) ->
         encode_length=config.max_length,
         dropout=0.0,
         half=config.adapter_rank > 0,
+        calibration_sample=CALIBRATION,
         corpus=options.corpus,
         queries=queries.train[0],
         qrels=queries.train[1],
@@ -208,7 +212,7 @@ def _recipe(options: FinetuneOptions, config: SpadeConfig, queries: _Queries) ->
         block=22,
         dense_teacher="minilm",
         teacher_bm25=0.15,
-        validate_every=max(10, math.ceil(steps / 4)),
+        validate_every=max(10, math.ceil(steps / VALIDATIONS)),
         patience=2,
         seed=options.seed,
     )
@@ -241,19 +245,26 @@ def _before(recipe: Recipe, name: str, data_dir: DataDir) -> _Before:
     if not run:
         raise NotFoundError("BM25 finds no document for any dev query; are these the right topics?")
     measures = evaluate_run(dev.qrels, run, [RR @ 10, nDCG @ 10])
-    # A step encodes the documents of a batch twice, and a gradient takes twice as long.
-    minutes = seconds * recipe.optimization.steps * 2 * BATCH * 3 / 60
     logger.info(
-        "%d steps on %s take about %d minutes on this machine",
+        "%d steps take about %s on this machine",
         recipe.optimization.steps,
-        recipe.data.qrels,
-        max(1, round(minutes)),
+        duration(_estimated_seconds(recipe, seconds, len(dev.texts))),
     )
     rows = [
         Row("BM25", measures[RR @ 10], measures[nDCG @ 10]),
         Row(f"{name}, before", figures.mrr, figures.ndcg),
     ]
     return _Before(rows, len(dev.topics), len(dev.texts))
+
+
+def _estimated_seconds(recipe: Recipe, per_document: float, validated: int) -> float:
+    """The time of all steps, validations and calibrations, from the time to encode a document."""
+    steps = recipe.optimization.steps
+    # A step encodes two documents of each query, and the gradient takes twice as long as that.
+    trained = steps * 2 * BATCH * 3
+    length = recipe.model.encode_length / recipe.model.max_length
+    validations = math.ceil(steps / recipe.validation.validate_every)
+    return per_document * (trained + validations * (validated + CALIBRATION * length))
 
 
 def _after(run: Path) -> Row:

@@ -37,6 +37,8 @@ class ModelSettings:
     weighting_bias: approximate weight that a new weighting head gives to every term. With the
         paper's 0 and some seeds, the last ReLU sets most weights to 0.
     half: save the weights in 16 bits (models with adapters only).
+    calibration_sample: training documents from which the scale of quantization is computed each
+        time that a model is saved.
     """
 
     backbone: str = "bert-base-uncased"
@@ -52,9 +54,11 @@ class ModelSettings:
     expansion_terms: int = 0
     weighting_bias: float = 0.0
     half: bool = False
+    calibration_sample: int = 1000
 
     def __post_init__(self) -> None:
         check("dropout must be from 0 to below 1", 0 <= self.dropout < 1)
+        check_positive(self, ("calibration_sample",))
         names = ("adapter_rank", "adapter_layers", "decoder_rank", "expansion_terms")
         check_not_negative(self, (*names, "encode_length"))
 
