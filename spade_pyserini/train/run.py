@@ -63,6 +63,8 @@ class Run(NamedTuple):
         """
         path = self.folder / RECIPE
         if not path.exists():
+            if resume:
+                logger.warning("%s has no run to resume; a new one is started", self.folder)
             return False
         if not resume:
             message = f"{self.folder} holds a run already"

@@ -68,6 +68,7 @@ class TrainingCollection:
     """One collection to train on: a table ``[[data.collections]]``.
 
     corpus, queries, qrels, triples, negatives, expansions: as in `DataSettings`.
+    id_field, title_field, text_fields: as in `DataSettings`.
     teacher: as in `DistillationSettings`.
     share: relative share of the batches that come from this collection.
     sample: only this many queries, spread evenly over the file; 0 means all.
@@ -80,6 +81,9 @@ class TrainingCollection:
     triples: str | None = None
     negatives: str | None = None
     expansions: str | None = None
+    id_field: str | None = None
+    title_field: str | None = None
+    text_fields: tuple[str, ...] = ()
     teacher: str | None = None
     least_score: float = 0.0
     share: float = 1.0
@@ -102,6 +106,8 @@ class DataSettings:
     choose_negatives: ``first``, the first documents of the run, or ``spread``, documents that are
         spread evenly over its hits: a run of teachers ranks false negatives first.
     expansions: file with text to append to documents, see `spade_pyserini.corpora.expansions`.
+    id_field, title_field, text_fields: columns of the corpus, as in `open_corpus`. By default they
+        are guessed.
     collections: several collections, instead of the settings above. A batch comes from one of
         them; in co-training, each block does.
     """
@@ -114,6 +120,9 @@ class DataSettings:
     hard_negatives: int = 1
     choose_negatives: str = "first"
     expansions: str | None = None
+    id_field: str | None = None
+    title_field: str | None = None
+    text_fields: tuple[str, ...] = ()
     collections: tuple[TrainingCollection, ...] = ()
 
     def __post_init__(self) -> None:
@@ -334,6 +343,8 @@ class DevCollection:
     depth: only this many documents of each query in the pool; 0 means all.
     sample: only this many queries; 0 means all.
     expansions: as in `DataSettings`.
+    id_field, title_field, text_fields: columns of ``corpus``, as in `DataSettings`. If it is the
+        training corpus, they are those of the training corpus.
     """
 
     corpus: str = ""
@@ -343,6 +354,9 @@ class DevCollection:
     depth: int = 0
     sample: int = 0
     expansions: str | None = None
+    id_field: str | None = None
+    title_field: str | None = None
+    text_fields: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_not_negative(self, ("depth", "sample"))
