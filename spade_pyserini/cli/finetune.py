@@ -8,10 +8,9 @@ from pathlib import Path
 
 from spade_pyserini.cli import arguments
 
-EXAMPLE = """spade finetune --pairs questions-and-answers.csv --output my-model
-  spade finetune --corpus products.csv --pairs clicks.csv --output my-model
-  spade finetune --corpus nfcorpus --queries nfcorpus/train --qrels nfcorpus/train \\
-      --dev-queries nfcorpus/dev --dev-qrels nfcorpus/dev --output my-model"""
+EXAMPLE = """spade finetune --corpus pydoc --queries pydoc/dev --qrels pydoc/dev --output my-model
+  spade finetune --pairs my-pairs.csv --output my-model
+  spade finetune --corpus my-products.csv --pairs my-clicks.csv --output my-model"""
 
 
 def parser() -> argparse.ArgumentParser:

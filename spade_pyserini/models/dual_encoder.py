@@ -60,7 +60,7 @@ class DualEncoder(nn.Module):
     ``continues`` [|V|] is not saved: True for WordPieces inside words, such as "##ing".
 
     ``shared_layers`` is set by `merge_adapters` where both transformers have the same first layers,
-    and ``adapters`` to what it has merged.
+    and ``adapters`` to what it has merged. ``origin`` is the name or folder of a loaded model.
     """
 
     kept: Tensor
@@ -82,6 +82,7 @@ class DualEncoder(nn.Module):
         self.wordpieces = wordpieces
         self.shared_layers: SharedLayers | None = None
         self.adapters: Adapters | None = None
+        self.origin: str | None = None
         size = expansion.backbone.config.vocab_size
         kept = torch.ones(size, dtype=torch.bool)
         kept[wordpieces.vocabulary_size :] = False  # rows that only pad the embedding matrix
