@@ -39,6 +39,16 @@ def test_the_version_is_written_in_setup_cfg_only() -> None:
         assert f'"{number}"' not in path.read_text(), path
 
 
+def test_the_licences_of_the_models_are_in_the_metadata_and_on_the_first_screen() -> None:
+    metadata = SETUP["metadata"]
+    assert "Apache-2.0" in metadata["license"] and "research only" in metadata["license"]
+    for pattern in metadata["license_files"].split():
+        assert list(ROOT.glob(pattern)), pattern
+    screen = " ".join((ROOT / "README.md").read_text().splitlines()[:20])
+    for name, licence in (("spade-mini", "for research only"), ("spade-mini-2", "Apache-2.0")):
+        assert f"[{name}]" in screen and licence in screen
+
+
 def test_no_path_of_a_machine_in_the_package() -> None:
     for path in [*Path(ROOT, "spade_pyserini").rglob("*.py"), ROOT / "README.md"]:
         assert not re.search(r"/(root|home|work|tmp)/", path.read_text()), path

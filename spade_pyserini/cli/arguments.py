@@ -17,7 +17,13 @@ CORPUS_HELP = (
     ".jsonl, .json, .parquet, a folder of .txt or .md files, or the format of BEIR, MS MARCO or "
     "Pyserini; plain or .gz"
 )
-TOPICS_HELP = "a split (pydoc/test), or a file: .tsv, .jsonl, .json, .trec, plain or .gz"
+TOPICS_HELP = (
+    "a split (pydoc/test), or a file: .tsv, .csv, .jsonl, .json, .parquet, .trec, plain or .gz"
+)
+QRELS_HELP = (
+    "a split, or a file in TREC or BEIR format, or .csv, .tsv, .jsonl with the columns query-id, "
+    "corpus-id and score"
+)
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
@@ -55,7 +61,7 @@ def add_data_dir(parser: argparse.ArgumentParser) -> None:
 def add_judgements(parser: argparse.ArgumentParser, measures: str = MEASURES) -> None:
     """Add the options of commands that score runs; `read_judgements` reads the qrels."""
     add = parser.add_argument
-    add("--qrels", required=True, metavar="NAME|FILE", help="a split, or a TREC or BEIR qrels file")
+    add("--qrels", required=True, metavar="NAME|FILE", help=QRELS_HELP)
     add(
         "--measure",
         "-m",

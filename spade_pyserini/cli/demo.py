@@ -26,6 +26,7 @@ EXAMPLE_TOPICS = "pydoc-dev"
 EXAMPLES = ("18", "72", "105")
 SHOWN = 3  # hits of an example
 DOCUMENTS_PER_SECOND = 13  # per core, see docs/results/cost.md
+WORDS_PER_WORDPIECE = 0.75
 OTHER_SECONDS = 30  # for everything but encoding
 
 SPADE, BM25 = f"{CORPUS}.{MODEL}", f"{CORPUS}.bm25"
@@ -61,6 +62,7 @@ def run(options: argparse.Namespace) -> None:
     for step in STEPS:
         print(f"  spade {step}")
     print(f'  spade search --index index/{SPADE} --query "YOUR WORDS"')
+    print(f"\n{_limit()}")
 
 
 def _print_results() -> None:
@@ -120,6 +122,20 @@ def _announcement() -> str:
     seconds = documents / (DOCUMENTS_PER_SECOND * cores) + OTHER_SECONDS
     return (
         f"{what}. On {cores} cores this takes about {duration(seconds)}, most of it for encoding."
+    )
+
+
+def _limit() -> str:
+    """How much of a document is read, and what to do about longer ones."""
+    from spade_pyserini.models.config import SpadeConfig
+    from spade_pyserini.models.hub import resolve_model
+
+    length = SpadeConfig.load(resolve_model(MODEL)).max_length
+    words = round(length * WORDS_PER_WORDPIECE, -1)
+    return (
+        f"For your own documents: {MODEL} reads the first {length} WordPieces of a document, about "
+        f"{words:.0f} English words.\n`spade encode --segment 150:75` divides longer documents "
+        "into passages, and `spade search --max-passage` ranks documents by their best passage."
     )
 
 

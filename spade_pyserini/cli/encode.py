@@ -14,7 +14,7 @@ from spade_pyserini.formats.paths import location, safe_file_name
 
 EXAMPLE = """spade encode --corpus pydoc --output encode/pydoc.spade-mini
   spade encode --corpus my-corpus/ --processes 2
-  spade encode --corpus products.csv --id-field sku --text-fields description brand"""
+  spade encode --corpus my-products.csv --id-field sku --text-fields description brand"""
 PRECISIONS = ("fp32", "bf16", "fp16")
 
 logger = logging.getLogger(__name__)

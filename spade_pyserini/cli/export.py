@@ -5,19 +5,31 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
+from spade_pyserini.formats.outputs import refuse_existing
 from spade_pyserini.formats.paths import safe_file_name
 
-EXAMPLE = """spade export --index index/pydoc.spade-mini --to ciff --output pydoc.ciff
+if TYPE_CHECKING:
+    from spade_pyserini.corpora import Corpus
+    from spade_pyserini.export.readme import Export
+
+EXAMPLE = """spade export --index index/pydoc.spade-mini --to opensearch --with-text
+  spade export --index index/pydoc.spade-mini --to ciff --output pydoc.ciff
   spade export --index index/pydoc.spade-mini --to milvus --uri pydoc.db"""
 ENGINES = ("ciff", "pisa", "opensearch", "milvus")
+CORPUS_HELP = "opensearch: corpus of the texts (default: the one that the index was made from)"
 
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade export``."""
-    parser = arguments.new_parser("export", "Export an impact index to another engine.", EXAMPLE)
+    description = (
+        "Export an impact index to another engine. A README next to the output has the calls that "
+        "load and search it."
+    )
+    parser = arguments.new_parser("export", description, EXAMPLE)
     add = parser.add_argument
     add("--index", metavar="DIR", help="an impact index of `spade index`")
     add("--input", metavar="DIR", help="impact vectors instead, indexed in a temporary folder")
@@ -29,6 +41,9 @@ def parser() -> argparse.ArgumentParser:
         default="rank_features",
         help="opensearch: type of the field",
     )
+    add("--with-text", action="store_true", help="opensearch: also write titles and texts")
+    arguments.add_corpus(parser, summary=CORPUS_HELP)
+    arguments.add_data_dir(parser)
     add(
         "--tokenizer",
         metavar="NAME|PATH",
@@ -43,14 +58,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Export the index, or an index built from vectors, and print what was written."""
-    if bool(options.index) == bool(options.input):
-        raise UsageError("give either --index DIR or --input DIR")
-    if (options.to == "milvus") != bool(options.uri):
-        raise UsageError(
-            "--to milvus needs --uri, a file or the address of a cluster; other engines take none"
-        )
-    if options.tokenizer and options.to not in ("pisa", "milvus"):
-        raise UsageError("--tokenizer applies only with --to pisa and --to milvus")
+    _check(options)
     if options.index:
         _export(Path(options.index), options)
         return
@@ -62,33 +70,83 @@ def run(options: argparse.Namespace) -> None:
         _export(index, options)
 
 
+def _check(options: argparse.Namespace) -> None:
+    """Raise `UsageError` if options do not fit together."""
+    if bool(options.index) == bool(options.input):
+        raise UsageError("give either --index DIR or --input DIR")
+    if (options.to == "milvus") != bool(options.uri):
+        raise UsageError(
+            "--to milvus needs --uri, a file or the address of a cluster; other engines take none"
+        )
+    if options.tokenizer and options.to not in ("pisa", "milvus"):
+        raise UsageError("--tokenizer applies only with --to pisa and --to milvus")
+    if options.with_text and options.to != "opensearch":
+        raise UsageError("--with-text applies only with --to opensearch")
+    if options.corpus and not options.with_text:
+        raise UsageError("--corpus applies only with --with-text")
+
+
 def _export(index: Path, options: argparse.Namespace) -> None:
-    name, overwrite = index.resolve().name, options.overwrite
+    from spade_pyserini.export.readme import Export, collection_name, write_readme
+
+    name = index.resolve().name
     output = Path(options.output or Path("index", f"{name}.{options.to}"))
+    collection = collection_name(name)
+    if options.to == "milvus":
+        collection = options.collection or safe_file_name(name).replace("-", "_").replace(".", "_")
+        if "://" not in options.uri:
+            output = Path(options.uri)  # the README is next to the file
+    export = Export(
+        engine=options.to,
+        index=index,
+        output=output,
+        tokenizer=options.tokenizer,
+        collection=collection,
+        uri=options.uri or "",
+        field=options.field,
+        with_text=options.with_text,
+    )
+    refuse_existing(export.readme, options.overwrite)
+    written = _write(export, options)
+    print(write_readme(export, overwrite=True))
+    print(*written, sep="\n")
+
+
+def _write(export: Export, options: argparse.Namespace) -> list[Path | str]:
+    """Write the export; return what was written, for the user."""
+    index, output, overwrite = export.index, export.output, options.overwrite
     if options.to == "ciff":
         from spade_pyserini.export.ciff import write_ciff
 
-        write_ciff(index, output, description=name, overwrite=overwrite)
-        print(output)
+        write_ciff(index, output, description=index.resolve().name, overwrite=overwrite)
     elif options.to == "pisa":
         from spade_pyserini.export.pisa import write_pisa
 
         write_pisa(index, output, options.tokenizer, overwrite=overwrite)
-        print(output)
     elif options.to == "opensearch":
-        from spade_pyserini.export.opensearch import write_bulk
+        from spade_pyserini.export.opensearch import BulkOptions, write_bulk
 
-        print(*write_bulk(index, output, options.field, overwrite=overwrite), sep="\n")
+        bulk = BulkOptions(options.field, _corpora(index, options) if options.with_text else ())
+        return [*write_bulk(index, output, bulk, overwrite=overwrite)]
     else:
         from spade_pyserini.export.milvus import write_milvus
 
-        collection = options.collection or safe_file_name(name).replace("-", "_").replace(".", "_")
-        write_milvus(
-            index,
-            options.uri,
-            collection,
-            options.tokenizer,
-            token=options.token,
-            overwrite=overwrite,
-        )
-        print(f"{options.uri} {collection}")
+        uri, collection, token = options.uri, export.collection, options.token
+        write_milvus(index, uri, collection, options.tokenizer, token=token, overwrite=overwrite)
+        return [f"{uri} {collection}"]
+    return [output]
+
+
+def _corpora(index: Path, options: argparse.Namespace) -> list[Corpus]:
+    """The corpora with the texts of the index: ``--corpus``, or those that it remembers."""
+    from spade_pyserini.errors import NotFoundError
+    from spade_pyserini.index.describe import describe_impact_index
+    from spade_pyserini.search.texts import divided_like, remembered_corpora
+
+    manifest = describe_impact_index(index)
+    if options.corpus:
+        return [divided_like(manifest, arguments.open_corpus(options))]
+    try:
+        return remembered_corpora(manifest, data_dir=options.data_dir)
+    except NotFoundError as error:
+        raise NotFoundError(f"{error}; name the corpus of the texts with --corpus") from None

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import fields
+from pathlib import Path
 
 from spade_pyserini.cli import arguments
 
-EXAMPLE = """spade finetune --corpus nfcorpus --queries nfcorpus/train --qrels nfcorpus/train \\
-      --dev-queries nfcorpus/dev --dev-qrels nfcorpus/dev --output my-model"""
+EXAMPLE = """spade finetune --corpus pydoc --queries pydoc/dev --qrels pydoc/dev --output my-model
+  spade finetune --pairs my-pairs.csv --output my-model
+  spade finetune --corpus my-products.csv --pairs my-clicks.csv --output my-model"""
 
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade finetune``."""
     description = (
         "Fine-tune a model on queries and their relevant documents. Hard negatives come from BM25; "
-        "without --dev-qrels, a part of the queries is held out to validate on."
+        "without --dev-qrels, a part of the queries is held out to validate on. --id-field, "
+        "--title-field and --text-fields are columns of --corpus or, without it, of --pairs."
     )
     parser = arguments.new_parser("finetune", description, EXAMPLE)
     add = parser.add_argument
     add("--model", default="spade-mini", metavar="NAME|DIR", help="the model to start from")
-    add("--corpus", required=True, metavar="NAME|PATH", help=arguments.CORPUS_HELP)
-    add("--queries", required=True, metavar="NAME|FILE", help=arguments.TOPICS_HELP)
-    add("--qrels", required=True, metavar="NAME|FILE", help="a split, or a TREC or BEIR qrels file")
+    arguments.add_corpus(parser)
+    add(
+        "--pairs",
+        metavar="FILE|DIR",
+        help="pairs of a query and a relevant text, or the id of a document in --corpus: .csv, "
+        ".tsv, .jsonl, .json or .parquet; without --corpus, the texts are the documents",
+    )
+    add("--query-field", metavar="COLUMN", help="column of the queries in --pairs")
+    add("--queries", metavar="NAME|FILE", help=f"instead of --pairs: {arguments.TOPICS_HELP}")
+    add("--qrels", metavar="NAME|FILE", help=f"judgements of --queries: {arguments.QRELS_HELP}")
     add("--dev-queries", metavar="NAME|FILE", help="queries to validate on")
     add("--dev-qrels", metavar="NAME|FILE", help="judgements to validate on")
     add(
@@ -43,20 +54,17 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Fine-tune, then print the measures of BM25 and of the model before and after."""
-    from spade_pyserini.formats.tables import text_table
-    from spade_pyserini.train.finetune import FinetuneOptions, finetune
+    from spade_pyserini.train.finetune_options import FinetuneOptions, prepare_inputs
 
-    settings = FinetuneOptions(
-        corpus=options.corpus,
-        queries=options.queries,
-        qrels=options.qrels,
-        dev_queries=options.dev_queries,
-        dev_qrels=options.dev_qrels,
-        model=options.model,
-        steps=options.steps,
-        seed=options.seed,
-    )
-    result = finetune(settings, options.output, resume=options.resume, data_dir=options.data_dir)
+    values = {field.name: getattr(options, field.name) for field in fields(FinetuneOptions)}
+    settings = FinetuneOptions(**{**values, "text_fields": tuple(options.text_fields)})
+    output, data_dir = Path(options.output), options.data_dir
+    inputs = prepare_inputs(settings, output, data_dir)  # before torch is loaded
+
+    from spade_pyserini.formats.tables import text_table
+    from spade_pyserini.train.finetune import finetune
+
+    result = finetune(settings, output, resume=options.resume, data_dir=data_dir, inputs=inputs)
     rows = [[row.system, f"{row.mrr:.4f}", f"{row.ndcg:.4f}"] for row in result.rows]
     print(text_table(["dev queries", "MRR@10", "nDCG@10"], rows))
     print(

@@ -10,7 +10,7 @@ from spade_pyserini.errors import UsageError
 
 EXAMPLE = """spade index --input encode/pydoc.spade-mini --output index/pydoc.spade-mini
   spade index --input encode/pydoc.spade-mini --verify
-  spade index --input encode/more.spade-mini --add --output index/pydoc.spade-mini
+  spade index --input encode/my-new.spade-mini --add --output index/pydoc.spade-mini
   spade index --bm25 --corpus pydoc --output index/pydoc.bm25"""
 MODES = ("bm25", "foreign", "verify", "add", "delete")
 TRANSFORMS = (

@@ -85,15 +85,11 @@ def _finder(
 
     Errors of a corpus that the user named are raised, those of a remembered one are only logged.
     """
-    from spade_pyserini.corpora import apply_transforms
-    from spade_pyserini.search.texts import AUTOMATIC, Texts, open_texts
+    from spade_pyserini.search.texts import AUTOMATIC, Texts, divided_like, open_texts
 
     keep = not options.query and searcher.manifest.documents <= AUTOMATIC
     if options.corpus:
-        corpus = arguments.open_corpus(options)
-        segments = [x["segment"] for x in searcher.manifest.sources if "segment" in x]
-        if segments:  # the documents of the index are passages
-            corpus = apply_transforms(corpus, segments[0])
+        corpus = divided_like(searcher.manifest, arguments.open_corpus(options))
         return Texts([corpus], keep=keep).find
     try:
         texts = open_texts(searcher.manifest, data_dir=options.data_dir, keep=keep)

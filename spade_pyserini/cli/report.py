@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     add("--run", required=True, nargs="+", metavar="FILE", help="one or more TREC runs")
     add("--baseline", metavar="RUN", help="compare the other runs with it (default: the first)")
     add("--topics", metavar="NAME|FILE", help="show the texts of these topics")
-    add("--corpus", metavar="NAME|PATH", help="show the texts of documents from this corpus")
+    arguments.add_corpus(parser, summary="show the texts of documents from this corpus")
     add("--sweep", action="append", default=[], metavar="DIR", help="show the figures of a sweep")
     add("--breakdown", metavar="FILE", help="output of `spade breakdown --format csv`")
     add("--title", metavar="TEXT", help="title of the page (default: the models and the topics)")
@@ -45,7 +45,6 @@ def run(options: argparse.Namespace) -> None:
     if options.baseline and options.baseline not in options.run:
         raise UsageError("--baseline must be one of the files of --run")
 
-    from spade_pyserini.corpora import open_corpus
     from spade_pyserini.corpora.topics import read_topics, topics_name
     from spade_pyserini.evaluate import parse_measures, read_runs
     from spade_pyserini.evaluate.own_documents import own_documents
@@ -54,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     data_dir = options.data_dir
     qrels, level = arguments.read_judgements(options)
     topics = read_topics(options.topics, data_dir=data_dir) if options.topics else ()
-    corpus = open_corpus(options.corpus, data_dir=data_dir) if options.corpus else None
+    corpus = arguments.open_corpus(options) if options.corpus else None
     rankings = read_runs(options.run, qrels).values()
     labels = run_labels(options.run)
     name = topics_name(options.topics or options.qrels, data_dir=data_dir)

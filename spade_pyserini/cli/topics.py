@@ -1,4 +1,4 @@
-"""``spade topics``: write topics as WordPieces, for plain Pyserini."""
+"""``spade topics``: write topics as WordPieces, for plain Pyserini and other engines."""
 
 from __future__ import annotations
 
@@ -9,29 +9,48 @@ from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 
 EXAMPLE = """spade topics --topics pydoc/test --index index/pydoc.spade-mini \\
-      --output runs/topics.pydoc-test.wp.tsv"""
+      --output runs/topics.pydoc-test.wp.tsv
+  spade topics --topics pydoc/test --index index/pydoc.spade-mini --to opensearch \\
+      --output runs/topics.pydoc-test.ndjson"""
+PYSERINI = "pyserini"
+SUFFIXES = {
+    PYSERINI: (".tsv", ".txt"),
+    "opensearch": (".ndjson", ".json"),
+    "pisa": (".jsonl",),
+    "milvus": (".jsonl",),
+}
 
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade topics``."""
-    description = "Write the distinct WordPieces of each topic, for plain Pyserini."
+    description = (
+        "Write the distinct WordPieces of each topic, for plain Pyserini, or as the queries of "
+        "another engine: the body of _msearch for OpenSearch and Elasticsearch, PyTerrier's "
+        "query_toks for PISA, sparse vectors for Milvus."
+    )
     parser = arguments.new_parser("topics", description, EXAMPLE)
     add = parser.add_argument
     add("--topics", required=True, metavar="NAME|FILE", help=arguments.TOPICS_HELP)
     arguments.add_data_dir(parser)
-    add("--output", required=True, metavar="FILE", help="a .tsv file, one topic per line")
+    add("--to", choices=SUFFIXES, default=PYSERINI, help="the engine")
+    names = "; ".join(f"{engine}: {' or '.join(ends)}" for engine, ends in SUFFIXES.items())
+    add("--output", required=True, metavar="FILE", help=f"file, whose name ends with ({names})")
     add("--index", metavar="DIR", help="use the tokenizer of this index")
     add("--tokenizer", metavar="PATH", help="use this tokenizer.json or model folder instead")
+    add(
+        "--field",
+        choices=("rank_features", "sparse_vector"),
+        help="opensearch: type of the field (default: rank_features)",
+    )
+    add("--hits", type=arguments.positive, metavar="N", help="opensearch: hits (default: 10)")
+    add("--with-text", action="store_true", help="opensearch: return titles and texts of hits")
     add("--overwrite", action="store_true", help="replace an existing file")
     return parser
 
 
 def run(options: argparse.Namespace) -> None:
     """Write the topics and print the path of the file."""
-    if not options.output.endswith((".tsv", ".txt")):
-        raise UsageError("--output must end with .tsv or .txt, or Pyserini cannot read it")
-    if bool(options.index) == bool(options.tokenizer):
-        raise UsageError("give either --index DIR or --tokenizer PATH")
+    _check(options)
 
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.index.opening import index_tokenizer
@@ -43,8 +62,29 @@ def run(options: argparse.Namespace) -> None:
     else:
         wordpieces = WordPieces.load(options.tokenizer)
     topics = read_topics(options.topics, data_dir=options.data_dir)
-    write_wordpiece_topics(topics, wordpieces, options.output, options.overwrite)
+    if options.to == PYSERINI:
+        write_wordpiece_topics(topics, wordpieces, options.output, options.overwrite)
+    else:
+        from spade_pyserini.export.queries import QueryOptions, write_queries
+
+        chosen = {
+            name: getattr(options, name) for name in ("field", "hits") if getattr(options, name)
+        }
+        queries = QueryOptions(options.to, **chosen, with_text=options.with_text)
+        write_queries(topics, wordpieces, options.output, queries, overwrite=options.overwrite)
     print(options.output)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raise `UsageError` if options do not fit together."""
+    suffixes = SUFFIXES[options.to]
+    if not options.output.endswith(suffixes):
+        reason = ", or Pyserini cannot read it" if options.to == PYSERINI else ""
+        raise UsageError(f"--output must end with {' or '.join(suffixes)}{reason}")
+    if bool(options.index) == bool(options.tokenizer):
+        raise UsageError("give either --index DIR or --tokenizer PATH")
+    if options.to != "opensearch" and (options.field or options.hits or options.with_text):
+        raise UsageError("--field, --hits and --with-text apply only with --to opensearch")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from spade_pyserini.cli import arguments
 from spade_pyserini.train.recipe import RECIPES
 
 EXAMPLE = """spade train --recipe mini --set corpus=my-corpus/ \\
-      --set queries=queries.tsv --set qrels=qrels.txt --output my-model"""
+      --set queries=my-queries.tsv --set qrels=my-qrels.txt --output my-model"""
 # The last three are older names of masked-lm, term-vectors and templates.
 STAGES = (
     *("mine", "teach", "masked-lm", "term-vectors", "train", "templates", "settings"),

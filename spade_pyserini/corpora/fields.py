@@ -79,15 +79,15 @@ def choose_columns(
     With ``number_rows``, the numbers of the rows are the ids if no column fits.
     """
     if missing := [name for name in choice.names if name not in names]:
-        message = f"there is no column {missing[0]!r}; the columns are {_listed(names)}"
+        message = f"there is no column {missing[0]!r}; the columns are {listed(names)}"
         raise InputError(message, source)
     guess = _resolve(names, NO_CHOICE, number_rows)
     docid, title, texts = _resolve(names, choice, number_rows)
     if not texts:
-        message = f"no text column ({', '.join(TEXTS)}) among the columns {_listed(names)}"
+        message = f"no text column ({', '.join(TEXTS)}) among the columns {listed(names)}"
         raise InputError(f"{message}; {OPTIONS}", source)
     if docid is None:
-        message = f"no id column ({', '.join(IDS)}) among the columns {_listed(names)}"
+        message = f"no id column ({', '.join(IDS)}) among the columns {listed(names)}"
         raise InputError(f"{message}; {OPTIONS}", source)
     columns = Columns(docid, title, texts)
     same = (docid, title, texts) == guess
@@ -97,18 +97,18 @@ def choose_columns(
 def _resolve(
     names: Sequence[str], choice: FieldChoice, number_rows: bool
 ) -> tuple[str | None, str | None, tuple[str, ...]]:
-    docid = choice.id_field or _guess(names, IDS) or (ROW if number_rows else None)
+    docid = choice.id_field or guess_column(names, IDS) or (ROW if number_rows else None)
     texts = choice.text_fields
     if not texts:
-        text = _guess([name for name in names if name != choice.title_field], TEXTS)
+        text = guess_column([name for name in names if name != choice.title_field], TEXTS)
         texts = () if text is None else (text,)
     title = choice.title_field
     if title is None:
-        title = _guess([name for name in names if name not in texts], TITLES)
+        title = guess_column([name for name in names if name not in texts], TITLES)
     return docid, title or None, texts
 
 
-def _guess(names: Sequence[str], known: tuple[str, ...]) -> str | None:
+def guess_column(names: Sequence[str], known: Sequence[str]) -> str | None:
     """The first known name among ``names``; upper case letters do not matter."""
     by_name = {name.strip().casefold(): name for name in reversed(names)}
     by_name |= {name: name for name in names if name in known}
@@ -121,11 +121,12 @@ def describe(columns: Columns, names: Iterable[str]) -> str:
     texts = " and ".join(f"`{name}`" for name in columns.texts)
     title = f", title from `{columns.title}`" if columns.title else ", no title"
     unread = [name for name in names if name not in columns.names]
-    rest = f"; not read: {_listed(unread)}" if unread else ""
+    rest = f"; not read: {listed(unread)}" if unread else ""
     return f"id from {docid}{title}, text from {texts}{rest}"
 
 
-def _listed(names: Sequence[str], most: int = 30) -> str:
+def listed(names: Sequence[str], most: int = 30) -> str:
+    """The names of columns for a message: ```a`, `b` and 3 more``."""
     shown = ", ".join(f"`{name}`" for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown or "(none)"
 
@@ -142,9 +143,9 @@ def to_document(values: Mapping[str, Any], columns: Columns, row: int) -> Docume
     Raises `ValueError` if the row has no id or no text. A row with a title, or with an empty text,
     is a document.
     """
-    docid = str(row) if columns.docid == ROW else _docid(values, columns.docid)
-    texts = [_text(values, name) for name in columns.texts]
-    title = None if columns.title is None else _text(values, columns.title)
+    docid = str(row) if columns.docid == ROW else id_value(values, columns.docid)
+    texts = [text_value(values, name) for name in columns.texts]
+    title = None if columns.title is None else text_value(values, columns.title)
     if not title and all(text is None for text in texts):
         names = " and ".join(f"`{name}`" for name in columns.texts)
         raise ValueError(f"no text column has a value: {names}")
@@ -152,7 +153,8 @@ def to_document(values: Mapping[str, Any], columns: Columns, row: int) -> Docume
     return Document(docid, title or "", joined)
 
 
-def _docid(values: Mapping[str, Any], name: str) -> str:
+def id_value(values: Mapping[str, Any], name: str) -> str:
+    """The value of a column as an id; raises `ValueError` if it is none."""
     value = values.get(name)
     if isinstance(value, float) and value.is_integer():  # integers, in a column with missing values
         value = int(value)
@@ -163,7 +165,7 @@ def _docid(values: Mapping[str, Any], name: str) -> str:
     return docid
 
 
-def _text(values: Mapping[str, Any], name: str) -> str | None:
+def text_value(values: Mapping[str, Any], name: str) -> str | None:
     """The value of a column as text; None for null or a column that the row lacks."""
     value = values.get(name)
     items = value if isinstance(value, list) else [value]

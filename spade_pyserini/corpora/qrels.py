@@ -7,6 +7,7 @@ from pathlib import Path
 from spade_pyserini.corpora import irdatasets
 from spade_pyserini.corpora.catalogue import suggest_names
 from spade_pyserini.corpora.data_directory import find_file
+from spade_pyserini.corpora.qrels_tables import qrels_table
 from spade_pyserini.corpora.splits import resolve_split, split_names
 from spade_pyserini.errors import NotFoundError
 from spade_pyserini.formats.qrels import Qrels, read_qrels_files
@@ -15,10 +16,11 @@ from spade_pyserini.formats.qrels import Qrels, read_qrels_files
 def read_qrels(name: str | Path, *, data_dir: str | Path | None = None) -> Qrels:
     """Return the judgements of a file or of a split.
 
-    For the names of splits see `spade_pyserini.corpora.splits`.
+    For the names of splits see `spade_pyserini.corpora.splits`, for the formats of files
+    `spade_pyserini.formats.qrels` and `spade_pyserini.corpora.qrels_tables`.
     """
     if path := find_file(name, data_dir):
-        return read_qrels_files([path])
+        return read_qrels_files([path], qrels_table(path))
     split = resolve_split(name, data_dir=data_dir)
     if split is None:
         message = f"no qrels and no file are called {str(name)!r}"

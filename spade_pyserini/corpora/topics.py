@@ -10,6 +10,7 @@ from spade_pyserini.corpora.catalogue import suggest_names
 from spade_pyserini.corpora.data_directory import find_file
 from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.splits import resolve_split, split_names
+from spade_pyserini.corpora.topic_tables import topic_table
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.topics import read_topic_files, topic_file_stem
 from spade_pyserini.records import Topic
@@ -20,12 +21,13 @@ logger = logging.getLogger(__name__)
 def read_topics(name: str | Path, *, data_dir: str | Path | None = None) -> list[Topic]:
     """Return the topics of a file or of a split, in the order of the file.
 
-    For the names of splits see `spade_pyserini.corpora.splits`. Of a split in files, only the
-    topics that have relevance judgements are returned; of a split of ir_datasets, all topics. In
-    files, repeated or invalid ids are errors, and so is a file without topics.
+    For the names of splits see `spade_pyserini.corpora.splits`, for the formats of files
+    `spade_pyserini.formats.topics` and `spade_pyserini.corpora.topic_tables`. Of a split in files,
+    only the topics that have relevance judgements are returned; of a split of ir_datasets, all
+    topics. In files, repeated or invalid ids are errors, and so is a file without topics.
     """
     if path := find_file(name, data_dir):
-        return read_topic_files([path])
+        return read_topic_files([path], topic_table(path))
     split = resolve_split(name, data_dir=data_dir)
     if split is None:
         message = f"no topics and no file are called {str(name)!r}"

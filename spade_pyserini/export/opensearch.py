@@ -1,4 +1,4 @@
-"""Export to OpenSearch or Elasticsearch: a mapping, bulk files, and an example query.
+"""Export to OpenSearch or Elasticsearch: a mapping, bulk files, and queries.
 
     curl -XPUT  HOST/NAME         -H 'Content-Type: application/json'     --data-binary @NAME.mapping.json
     curl -XPOST HOST/NAME/_bulk   -H 'Content-Type: application/x-ndjson' --data-binary @NAME.bulk-0000.ndjson
@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import glob
 import json
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from spade_pyserini.corpora import Corpus
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.json_files import write_json
@@ -27,34 +30,62 @@ from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.index.opening import open_postings
 from spade_pyserini.index.postings import Postings
 from spade_pyserini.models.wordpieces import WordPieces
-from spade_pyserini.records import ImpactVector
+from spade_pyserini.records import Document, ImpactVector
+from spade_pyserini.search.texts import TextStream
 
+logger = logging.getLogger(__name__)
 FIELD_TYPES = ("rank_features", "sparse_vector")
 FIELD = "impacts"
+TEXT_FIELDS = ("title", "text")
 MAPPING, QUERY = "mapping.json", "query.json"
 FULL_STOP = "[full-stop]"
 LARGEST_EXACT = 511  # the largest integer up to which both field types are exact
 BULK_SIZE = 5000  # documents per bulk file
 
 
+@dataclass(frozen=True)
+class BulkOptions:
+    """What to write.
+
+    field: the type of the field, one of `FIELD_TYPES`.
+    corpora: write the titles and texts of the documents, which are in these corpora. If several
+        have a document, the first does.
+    """
+
+    field: str = FIELD_TYPES[0]
+    corpora: Sequence[Corpus] = ()
+
+    def __post_init__(self) -> None:
+        if self.field not in FIELD_TYPES:
+            raise UsageError(f"field must be {' or '.join(FIELD_TYPES)}, not {self.field}")
+
+    @property
+    def mapping(self) -> dict[str, Any]:
+        """The body of the call that creates the index."""
+        types = {name: {"type": "text"} for name in TEXT_FIELDS} if self.corpora else {}
+        return {"mappings": {"properties": {FIELD: {"type": self.field}, **types}}}
+
+
 def write_bulk(
-    index: str | Path, output: str | Path, field: str = FIELD_TYPES[0], *, overwrite: bool = False
+    index: str | Path,
+    output: str | Path,
+    options: BulkOptions | None = None,
+    *,
+    overwrite: bool = False,
 ) -> list[Path]:
     """Write ``OUTPUT.mapping.json``, ``.query.json`` and ``.bulk-NNNN.ndjson``; return the paths.
 
-    ``field`` is the type of the field, one of `FIELD_TYPES`. The example query has the two terms
-    with the largest impacts of the first document. The files are written under temporary names and
-    then renamed, the mapping last: if the mapping exists, all files do.
+    The example query has the two terms with the largest impacts of the first document. The files
+    are written under temporary names and then renamed, the mapping last: if the mapping exists, all
+    files do.
     """
-    if field not in FIELD_TYPES:
-        raise UsageError(f"field must be {' or '.join(FIELD_TYPES)}, not {field}")
     base = Path(output)
     old = [sibling(base, name) for name in (MAPPING, QUERY)]
     old += sorted(base.parent.glob(f"{glob.escape(base.name)}.bulk-*.ndjson"))
     for path in old:
         refuse_existing(path, overwrite)
     with open_postings(index) as postings, temporary_folder(base) as staging:
-        written = _write(postings, staging, field)
+        written = _write(postings, staging, options or BulkOptions())
         for path in old:  # there may be more old bulk files than new ones
             remove(path)
         for path in reversed(written):
@@ -62,42 +93,58 @@ def write_bulk(
     return [sibling(base, path.name) for path in written]
 
 
-def _write(postings: Postings, folder: Path, field: str) -> list[Path]:
+def _write(postings: Postings, folder: Path, options: BulkOptions) -> list[Path]:
     """Write all files to ``folder``, named by their suffixes; return them, the mapping first."""
-    largest = max(postings.statistics(0).impacts, default=0)
+    field, largest = options.field, max(postings.statistics(0).impacts, default=0)
     if largest > LARGEST_EXACT:
         message = f"the largest impact is {largest}, but {field} is exact to {LARGEST_EXACT} only"
         raise UsageError(f"{message}; encode with bits=8")
-    vectors, first = postings.all_vectors(), dict[str, int]()
+    texts = TextStream(options.corpora, postings.documents()) if options.corpora else None
+    vectors, first, without_text = postings.all_vectors(), dict[str, int](), 0
     written = [folder / MAPPING, folder / QUERY]
     while batch := list(islice(vectors, BULK_SIZE)):
         first = first or batch[0].impacts
+        documents = texts.find([vector.docid for vector in batch]) if texts else {}
+        without_text += len(batch) - len(documents)
         path = folder / f"bulk-{len(written) - 2:04d}.ndjson"
         with atomic_write(path) as stream:
-            for line in _bulk_lines(batch):
+            for line in _bulk_lines(batch, documents):
                 stream.write(line.encode() + b"\n")
         written.append(path)
-    write_json(written[0], {"mappings": {"properties": {FIELD: {"type": field}}}})
-    write_json(written[1], _search_body(sorted(first, key=first.__getitem__)[-2:], 10, field))
+    if texts and without_text:
+        logger.warning("%d documents have no text: they are not in the corpus", without_text)
+    strongest = sorted(first, key=first.__getitem__)[-2:]
+    write_json(written[0], options.mapping)
+    write_json(written[1], _search_body(strongest, 10, field, texts is not None))
     return written
 
 
-def _bulk_lines(vectors: list[ImpactVector]) -> Iterator[str]:
+def _bulk_lines(vectors: list[ImpactVector], documents: Mapping[str, Document]) -> Iterator[str]:
     """Yield two lines for each document: the action and the source."""
     for docid, impacts in vectors:
-        features = {feature(term): impact for term, impact in impacts.items()}
+        source: dict[str, Any] = {FIELD: {feature(term): x for term, x in impacts.items()}}
+        if document := documents.get(docid):
+            source |= {name: getattr(document, name) for name in TEXT_FIELDS}
         yield json.dumps({"index": {"_id": docid}})
-        yield json.dumps({FIELD: features}, ensure_ascii=False)
+        yield json.dumps(source, ensure_ascii=False)
 
 
 def query(
-    wordpieces: WordPieces, text: str, k: int = 10, field: str = FIELD_TYPES[0]
+    wordpieces: WordPieces,
+    text: str,
+    k: int = 10,
+    field: str = FIELD_TYPES[0],
+    *,
+    with_text: bool = False,
 ) -> dict[str, Any]:
-    """Return the body of a ``_search`` whose score is the inner product with the boolean query."""
-    return _search_body(wordpieces.query_terms(text), k, field)
+    """Return the body of a ``_search`` whose score is the inner product with the boolean query.
+
+    ``with_text`` asks for the titles and texts of the hits, if they were exported.
+    """
+    return _search_body(wordpieces.query_terms(text), k, field, with_text)
 
 
-def _search_body(terms: list[str], k: int, field: str) -> dict[str, Any]:
+def _search_body(terms: list[str], k: int, field: str, with_text: bool) -> dict[str, Any]:
     body: dict[str, Any] = {"match_none": {}}  # an empty bool query would match all documents
     if terms and field == "sparse_vector":
         vector = {feature(term): 1.0 for term in terms}
@@ -107,7 +154,7 @@ def _search_body(terms: list[str], k: int, field: str) -> dict[str, Any]:
             {"rank_feature": {"field": f"{FIELD}.{feature(term)}", "linear": {}}} for term in terms
         ]
         body = {"bool": {"should": features}}
-    return {"size": k, "_source": False, "query": body}
+    return {"size": k, "_source": list(TEXT_FIELDS) if with_text else False, "query": body}
 
 
 def feature(term: str) -> str:

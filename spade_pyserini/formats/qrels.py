@@ -9,7 +9,7 @@ BEIR  ``query-id <tab> corpus-id <tab> score``, with a header
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from spade_pyserini.errors import InputError
@@ -18,14 +18,18 @@ from spade_pyserini.formats.lines import read_lines
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 Qrels = dict[str, dict[str, int]]
 """Grades by topic id and document id."""
+Reader = Callable[[Path], Iterator[tuple[int, str, str, int]]]
 
 
-def read_qrels_files(paths: Iterable[Path]) -> Qrels:
-    """Return the judgements of all files together; two grades for one document are an error."""
+def read_qrels_files(paths: Iterable[Path], read: Reader | None = None) -> Qrels:
+    """Return the judgements of all files together; two grades for one document are an error.
+
+    ``read`` yields the lines, topic ids, document ids and grades of a file in another format.
+    """
     qrels: Qrels = {}
     for path in paths:
         number = 0
-        for number, qid, docid, grade in _read(path):
+        for number, qid, docid, grade in (read or _read)(path):
             judged = qrels.setdefault(qid, {})
             if judged.setdefault(docid, grade) != grade:
                 raise InputError(f"topic {qid} has two grades for {docid}", path, number)
@@ -46,8 +50,14 @@ def _read(path: Path) -> Iterator[tuple[int, str, str, int]]:
             continue
         if len(parts) != columns:
             form = "qid 0 docid grade" if columns == 4 else "qid docid grade"
-            raise InputError(f"expected `{form}`, found {len(parts)} columns", path, number)
-        qid, docid, grade = parts[0], parts[-2], parts[-1]
-        if not re.fullmatch(r"[+-]?\d{1,9}", grade):
-            raise InputError(f"the grade {grade!r} is not an integer", path, number)
-        yield number, qid, docid, int(grade)
+            cure = "a file of other columns needs a first line with names, query-id corpus-id score"
+            message = f"expected `{form}`, found {len(parts)} columns"
+            raise InputError(f"{message}; {cure}", path, number)
+        yield number, parts[0], parts[-2], parse_grade(parts[-1], path, number)
+
+
+def parse_grade(text: str, path: Path, number: int) -> int:
+    """Return a grade, or raise `InputError` with the line ``number`` if it is not an integer."""
+    if not re.fullmatch(r"[+-]?\d{1,9}(\.0*)?", text):
+        raise InputError(f"the grade {text!r} is not an integer", path, number)
+    return int(text.partition(".")[0])

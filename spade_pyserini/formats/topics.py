@@ -21,16 +21,20 @@ from spade_pyserini.formats.lines import read_lines
 from spade_pyserini.formats.unicode import SURROGATE, is_valid_unicode
 from spade_pyserini.records import Topic
 
+TABLES = (".csv", ".parquet")  # `spade_pyserini.corpora.topic_tables` reads them
 Reader = Callable[[Path], Iterator[tuple[int | None, Topic]]]
 """Yields the line number of each topic, None if it is not known, and the topic."""
 
 
-def read_topic_files(paths: Iterable[Path]) -> list[Topic]:
-    """Return the topics of all files in their order, with ids and texts checked."""
+def read_topic_files(paths: Iterable[Path], read: Reader | None = None) -> list[Topic]:
+    """Return the topics of all files in their order, with ids and texts checked.
+
+    ``read`` yields the lines and topics of a file. By default the ending of its name decides.
+    """
     topics: dict[str, Topic] = {}
     for path in paths:
         before = len(topics)
-        for line, topic in _reader(path)(path):
+        for line, topic in (read or _reader(path))(path):
             if problem := id_problem(topic.qid):
                 raise InputError(f"topic: {problem}", path, line)
             if not is_valid_unicode(topic.text):
@@ -47,7 +51,7 @@ def read_topic_files(paths: Iterable[Path]) -> list[Topic]:
 def topic_file_stem(path: Path) -> str:
     """``dir/topics.dl19-passage.tsv.gz`` gives ``dl19-passage``."""
     stem = path.name
-    for suffix in (".gz", *READERS):
+    for suffix in (".gz", *READERS, *TABLES):
         stem = stem.removesuffix(suffix)
     return stem.removeprefix("topics.")
 
@@ -55,7 +59,7 @@ def topic_file_stem(path: Path) -> str:
 def _reader(path: Path) -> Reader:
     suffix = Path(path.name.removesuffix(".gz")).suffix
     if suffix not in READERS:
-        known = ", ".join(READERS)
+        known = ", ".join((*READERS, *TABLES))
         message = f"unknown format of topics: the file name must end in {known}, or these with .gz"
         raise InputError(message, path)
     return READERS[suffix]
@@ -76,8 +80,9 @@ def _read_jsonl(path: Path) -> Iterator[tuple[int, Topic]]:
         if not line.strip():
             continue
         fields = read_json_object(line, path, number)
-        qid = next((fields[key] for key in ("_id", "qid", "id") if key in fields), None)
-        text = next((fields[key] for key in ("text", "query", "title") if key in fields), None)
+        qid = next((fields[key] for key in ("_id", "qid", "query_id", "id") if key in fields), None)
+        keys = ("text", "query", "question", "title")
+        text = next((fields[key] for key in keys if key in fields), None)
         if not isinstance(qid, str | int) or isinstance(qid, bool) or not isinstance(text, str):
             message = "a topic needs its id in `_id` or `qid` and its text in `text` or `query`"
             raise InputError(message, path, number)

@@ -60,7 +60,8 @@ class DualEncoder(nn.Module):
     ``continues`` [|V|] is not saved: True for WordPieces inside words, such as "##ing".
 
     `merge_adapters` sets ``shared_layers`` if both transformers have the same first layers, and
-    ``adapters`` to the adapters that it has merged.
+    ``adapters`` to the adapters that it has merged. ``origin`` is the name or folder of a loaded
+    model.
     """
 
     kept: Tensor
@@ -82,6 +83,7 @@ class DualEncoder(nn.Module):
         self.wordpieces = wordpieces
         self.shared_layers: SharedLayers | None = None
         self.adapters: Adapters | None = None
+        self.origin: str | None = None
         size = expansion.backbone.config.vocab_size
         kept = torch.ones(size, dtype=torch.bool)
         kept[wordpieces.vocabulary_size :] = False  # rows that only pad the embedding matrix

@@ -5,6 +5,7 @@
     my-model/config.json          settings, see `SpadeConfig`
     my-model/model.safetensors    weights
     my-model/tokenizer.json       WordPieces
+    my-model/README.md            the card, see `spade_pyserini.models.card`
     my-model/digests.json         digests of the other files; older models have none
 """
 
@@ -29,6 +30,7 @@ from spade_pyserini.models.adapters import (
     with_adapters,
 )
 from spade_pyserini.models.backbone import Backbone, empty_backbone, load_backbone
+from spade_pyserini.models.card import write_card
 from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.digests import check_digests, forget_digests, write_digests
 from spade_pyserini.models.dual_encoder import Adapters, DualEncoder
@@ -109,7 +111,9 @@ def load_model(kind: type[Model], name: str | Path, *, merge: bool = True) -> Mo
         message = f"no model can be built from this configuration ({reason})"
         raise InputError(message, folder / "config.json") from None
     _load_weights(model, folder / WEIGHTS)
-    return (merge_adapters(model) if merge else model).eval()
+    loaded = (merge_adapters(model) if merge else model).eval()
+    loaded.origin = str(name)
+    return loaded
 
 
 def _check_size(config: SpadeConfig, path: Path) -> None:
@@ -160,7 +164,7 @@ def _load_weights(model: DualEncoder, path: Path) -> None:
 
 
 def save_model(model: DualEncoder, folder: Path, *, half: bool = False) -> None:
-    """Write the settings, weights, tokenizer and digests of a model to ``folder``.
+    """Write the settings, weights, tokenizer, digests and card of a model to ``folder``.
 
     The frozen transformer of a model with adapters is not written, because ``config.base`` names
     it. If the adapters were merged into a model and its transformers have not changed since, the
@@ -173,6 +177,7 @@ def save_model(model: DualEncoder, folder: Path, *, half: bool = False) -> None:
     write_tensors(folder / WEIGHTS, tensors)
     model.wordpieces.save(folder / "tokenizer.json")
     config.save(folder)
+    write_card(folder, config, model.origin)
     write_digests(folder, FILES)
 
 

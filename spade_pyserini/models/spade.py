@@ -44,7 +44,8 @@ class SpadeModel(DualEncoder):
     def save_pretrained(self, folder: str | Path, *, half: bool = False) -> None:
         """Write ``config.json``, ``model.safetensors``, ``tokenizer.json`` and ``digests.json``.
 
-        ``half`` stores the weights in 16 bits. The model card of a trained model is not copied.
+        ``half`` stores the weights in 16 bits. ``README.md`` becomes a card with what is known: the
+        base model, the settings, where the model was loaded from, and the licence there.
         """
         persistence.save_model(self, Path(folder), half=half)
 

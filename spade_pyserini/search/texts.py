@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from spade_pyserini.corpora import Corpus
+from spade_pyserini.corpora import Corpus, apply_transforms
 from spade_pyserini.corpora.recorded import open_local, open_recorded
 from spade_pyserini.errors import InputError, NotFoundError, SpadeError
 from spade_pyserini.formats.index_manifest import IndexManifest
@@ -28,7 +28,7 @@ class Texts:
             return self._read(set(docids))
         if self._documents is None:
             documents: dict[str, Document] = {}
-            for document in self._all():
+            for document in _all(self._corpora):
                 documents.setdefault(document.docid, document)
             self._documents = documents
         return {docid: self._documents[docid] for docid in docids if docid in self._documents}
@@ -36,7 +36,7 @@ class Texts:
     def _read(self, missing: set[str]) -> dict[str, Document]:
         documents: dict[str, Document] = {}
         if missing:
-            for document in self._all():
+            for document in _all(self._corpora):
                 if document.docid in missing:
                     documents[document.docid] = document
                     missing.remove(document.docid)
@@ -44,10 +44,35 @@ class Texts:
                         break
         return documents
 
-    def _all(self) -> Iterator[Document]:
-        """All documents of all corpora. The first corpus with an id has the current text."""
-        for corpus in self._corpora:
-            yield from corpus.documents(_ignore)
+
+class TextStream:
+    """Finds the documents of an index batch by batch, while the corpora are read once.
+
+    Documents that come before their batch are kept until then. These are few if the index has the
+    order of the corpus, as it has unless it was reordered.
+    """
+
+    def __init__(self, corpora: Sequence[Corpus], docids: Iterable[str]) -> None:
+        """Prepare to find the documents ``docids``, all of the index."""
+        self._documents = _all(corpora)
+        self._awaited = set(docids)
+        self._early: dict[str, Document] = {}
+
+    def find(self, docids: Collection[str]) -> dict[str, Document]:
+        """Return the documents of the next batch; those that no corpus has are left out."""
+        missing = set(docids) - self._early.keys()
+        while missing and (document := next(self._documents, None)):
+            if document.docid in self._awaited:
+                self._awaited.remove(document.docid)
+                self._early[document.docid] = document
+                missing.discard(document.docid)
+        return {docid: self._early.pop(docid) for docid in docids if docid in self._early}
+
+
+def _all(corpora: Sequence[Corpus]) -> Iterator[Document]:
+    """All documents of all corpora. The first corpus with an id has the current text."""
+    for corpus in corpora:
+        yield from corpus.documents(_ignore)
 
 
 def _ignore(_: InputError) -> None:
@@ -64,6 +89,13 @@ def open_texts(
     if manifest.documents > AUTOMATIC:
         message = f"the index has {manifest.documents:,} documents, and reading their corpus"
         raise NotFoundError(f"{message} for a query takes long")
+    return Texts(remembered_corpora(manifest, data_dir=data_dir), keep=keep)
+
+
+def remembered_corpora(
+    manifest: IndexManifest, *, data_dir: str | Path | None = None
+) -> list[Corpus]:
+    """Open the corpora that an index was made from; raise `NotFoundError` if that fails for all."""
     corpora, problems = [], []
     for source in manifest.sources:
         try:
@@ -75,4 +107,10 @@ def open_texts(
     if not corpora:
         unknown = "the manifest of the index does not say which corpus it was made from"
         raise NotFoundError(problems[0] if problems else unknown)
-    return Texts(corpora, keep=keep)
+    return corpora
+
+
+def divided_like(manifest: IndexManifest, corpus: Corpus) -> Corpus:
+    """Return ``corpus`` in passages if the documents of the index are passages."""
+    segments = [source["segment"] for source in manifest.sources if "segment" in source]
+    return apply_transforms(corpus, segments[0]) if segments else corpus

@@ -9,10 +9,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-from spade_pyserini.corpora import apply_transforms, open_corpus
+from spade_pyserini.corpora import apply_transforms
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.formats.runs import read_run
+from spade_pyserini.train.documents import open_documents
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.samples import (
     DataDir,
@@ -153,7 +154,7 @@ def _read_documents(
 ) -> dict[str, str]:
     """The texts of the samples' documents that are in the corpus, by docid."""
     wanted = {docid for sample in samples for docid in sample.docids}
-    corpus = open_corpus(collection.corpus, data_dir=data_dir)
+    corpus = open_documents(collection, data_dir)
     return {
         document.docid: document.contents
         for document in apply_transforms(corpus, expansions=collection.expansions)

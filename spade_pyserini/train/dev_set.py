@@ -10,7 +10,7 @@ import torch
 from ir_measures import RR, nDCG
 from torch import Tensor
 
-from spade_pyserini.corpora import apply_transforms, open_corpus
+from spade_pyserini.corpora import apply_transforms
 from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.encode.batches import batches
@@ -29,6 +29,7 @@ from spade_pyserini.models.term_counts import count_terms
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.progress import counting_bar
 from spade_pyserini.records import Document, Hit, Ranking, Topic
+from spade_pyserini.train.documents import open_documents
 from spade_pyserini.train.queries import query_vectors
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.samples import DataDir, spread
@@ -68,9 +69,8 @@ class DevSet:
         self, collection: DevCollection, wordpieces: WordPieces, data_dir: DataDir = None
     ) -> None:
         self.topics, self.qrels = _read_judged_topics(collection, data_dir)
-        corpus = apply_transforms(
-            open_corpus(collection.corpus, data_dir=data_dir), expansions=collection.expansions
-        )
+        corpus = open_documents(collection, data_dir)
+        corpus = apply_transforms(corpus, expansions=collection.expansions)
         self.name = corpus.name
         documents = list(corpus)
         _check_relevant_documents(collection, self.qrels, documents)

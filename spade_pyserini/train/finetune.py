@@ -1,6 +1,7 @@
 """Fine-tune a trained model on pairs of queries and relevant documents, with few decisions to make.
 
     spade finetune --corpus notes.csv --queries queries.tsv --qrels qrels.txt --output my-model
+    spade finetune --pairs questions-and-answers.csv --output my-model
 
 Hard negatives come from BM25. Without dev judgements, a part of the queries is held out. The
 architecture is that of the model, and the number of steps follows from the number of pairs. BM25,
@@ -10,6 +11,7 @@ the model before training, and the model after it are measured on the same docum
 
     my-model/best/              the fine-tuned model
     my-model/dev.qrels.txt      judgements of the held-out queries; train.qrels.txt, of the others
+    my-model/pairs/             queries, judgements and documents of the pairs, if there are any
     my-model/mined/             BM25's index and runs
     my-model/results.json       the measures; the other files are those of `spade train`
 """
@@ -20,7 +22,6 @@ import logging
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,16 +29,20 @@ from ir_measures import RR, nDCG
 
 from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.topics import read_topics
-from spade_pyserini.errors import InputError, NotFoundError, UsageError
+from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.evaluate import evaluate_run
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.json_files import write_json
 from spade_pyserini.formats.qrels import Qrels
 from spade_pyserini.formats.runs import read_run
 from spade_pyserini.models import SpadeModel
-from spade_pyserini.models.config import SpadeConfig
-from spade_pyserini.models.hub import resolve_model
+from spade_pyserini.progress import duration
 from spade_pyserini.train.dev_set import DevSet
+from spade_pyserini.train.finetune_options import (
+    FinetuneInputs,
+    FinetuneOptions,
+    prepare_inputs,
+)
 from spade_pyserini.train.initial_model import SHAPE
 from spade_pyserini.train.log import read_log
 from spade_pyserini.train.loop import train
@@ -46,6 +51,7 @@ from spade_pyserini.train.recipe import Recipe, make_recipe
 from spade_pyserini.train.samples import DataDir, spread
 from spade_pyserini.train.validate import validate
 
+__all__ = ["FinetuneOptions", "FinetuneResult", "Row", "finetune"]
 logger = logging.getLogger(__name__)
 DEV_SHARE = 0.2  # share of the queries that are held out for validation
 MOST_DEV = 200  # queries to validate on, at most
@@ -54,33 +60,8 @@ POOL = 20  # validation searches the judged documents and this many BM25 hits of
 EPOCHS = 4
 BATCH = 16
 LEAST_STEPS, MOST_STEPS = 40, 600
-
-
-@dataclass(frozen=True)
-class FinetuneOptions:
-    """The model to fine-tune, and the data.
-
-    corpus, queries, qrels: names or paths of documents, topics and relevance judgements.
-    dev_queries, dev_qrels: to validate on; by default a part of the queries is held out.
-    model: name or folder of the model to start from.
-    steps: number of steps; by default, four passes over the pairs, from 40 to 600 steps.
-    seed: seed of the order of the pairs.
-    """
-
-    corpus: str
-    queries: str
-    qrels: str
-    dev_queries: str | None = None
-    dev_qrels: str | None = None
-    model: str = "spade-mini"
-    steps: int | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if bool(self.dev_queries) != bool(self.dev_qrels):
-            raise UsageError("give both dev_queries and dev_qrels, or neither")
-        if self.steps is not None and self.steps < 1:
-            raise UsageError(f"steps must be 1 or more, not {self.steps}")
+VALIDATIONS = 4
+CALIBRATION = 200  # documents from which the scale of quantization is computed, as in `encode`
 
 
 class Row(NamedTuple):
@@ -101,15 +82,21 @@ class FinetuneResult(NamedTuple):
 
 
 def finetune(
-    options: FinetuneOptions, output: str | Path, *, resume: bool = False, data_dir: DataDir = None
+    options: FinetuneOptions,
+    output: str | Path,
+    *,
+    resume: bool = False,
+    data_dir: DataDir = None,
+    inputs: FinetuneInputs | None = None,
 ) -> FinetuneResult:
-    """Fine-tune a model; returns its folder and the measures before and after."""
+    """Fine-tune a model; returns its folder and the measures before and after.
+
+    ``inputs`` is the result of `prepare_inputs`, if that was called before.
+    """
     folder = Path(output)
-    config = SpadeConfig.load(resolve_model(options.model))
-    if not config.trained:
-        raise UsageError(f"{options.model} is untrained; use a recipe of `spade train`")
-    queries = _split_queries(options, folder, data_dir)
-    recipe = _recipe(options, config, queries)
+    inputs = inputs or prepare_inputs(options, folder, data_dir)
+    queries = _split_queries(options, inputs, folder, data_dir)
+    recipe = _recipe(options, inputs, queries)
     mine_negatives(recipe, folder / "mined", data_dir=data_dir)
     recipe = recipe.change(**_mined(folder))
     before = _before(recipe, options.model, data_dir)
@@ -129,10 +116,12 @@ class _Queries(NamedTuple):
     pairs: int
 
 
-def _split_queries(options: FinetuneOptions, folder: Path, data_dir: DataDir) -> _Queries:
+def _split_queries(
+    options: FinetuneOptions, inputs: FinetuneInputs, folder: Path, data_dir: DataDir
+) -> _Queries:
     """Hold out dev queries, unless they are given."""
-    judged = read_qrels(options.qrels, data_dir=data_dir)
-    known = {topic.qid for topic in read_topics(options.queries, data_dir=data_dir)}
+    judged = read_qrels(inputs.qrels, data_dir=data_dir)
+    known = {topic.qid for topic in read_topics(inputs.queries, data_dir=data_dir)}
     relevant = {
         qid: grades
         for qid, grades in judged.items()
@@ -140,11 +129,11 @@ def _split_queries(options: FinetuneOptions, folder: Path, data_dir: DataDir) ->
     }
     if len(relevant) < LEAST_QUERIES:
         message = f"{len(relevant)} queries have a relevant document, {LEAST_QUERIES} are needed"
-        raise InputError(message, options.qrels)
+        raise InputError(message, options.pairs or inputs.qrels)
     if options.dev_queries and options.dev_qrels:
         pairs = _count_pairs(relevant.values())
         return _Queries(
-            (options.queries, options.qrels), (options.dev_queries, options.dev_qrels), pairs
+            (inputs.queries, inputs.qrels), (options.dev_queries, options.dev_qrels), pairs
         )
     number = min(MOST_DEV, max(LEAST_QUERIES // 2, int(len(relevant) * DEV_SHARE)))
     held_out = set(spread(sorted(relevant), number))
@@ -155,7 +144,7 @@ def _split_queries(options: FinetuneOptions, folder: Path, data_dir: DataDir) ->
     for name, qrels in parts.items():
         _write_qrels(qrels, folder / f"{name}.qrels.txt")
     logger.info("%d of %d queries are held out for validation", number, len(relevant))
-    names = {name: (options.queries, str(folder / f"{name}.qrels.txt")) for name in parts}
+    names = {name: (inputs.queries, str(folder / f"{name}.qrels.txt")) for name in parts}
     return _Queries(names["train"], names["dev"], _count_pairs(parts["train"].values()))
 
 
@@ -171,8 +160,9 @@ def _write_qrels(qrels: Qrels, path: Path) -> None:
         stream.write("".join(lines).encode())
 
 
-def _recipe(options: FinetuneOptions, config: SpadeConfig, queries: _Queries) -> Recipe:
+def _recipe(options: FinetuneOptions, inputs: FinetuneInputs, queries: _Queries) -> Recipe:
     """The recipe: the architecture of the model, small rates, and a teacher against forgetting."""
+    config, source = inputs.config, inputs.corpus
     steps = options.steps or math.ceil(queries.pairs * EPOCHS / BATCH)
     if options.steps is None:
         steps = max(LEAST_STEPS, min(MOST_STEPS, steps))
@@ -185,10 +175,10 @@ def _recipe(options: FinetuneOptions, config: SpadeConfig, queries: _Queries) ->
         encode_length=config.max_length,
         dropout=0.0,
         half=config.adapter_rank > 0,
-        corpus=options.corpus,
+        calibration_sample=CALIBRATION,
+        **source._asdict(),
         queries=queries.train[0],
         qrels=queries.train[1],
-        dev_corpus=options.corpus,
         dev_queries=queries.dev[0],
         dev_qrels=queries.dev[1],
         dev_depth=POOL,
@@ -208,7 +198,7 @@ def _recipe(options: FinetuneOptions, config: SpadeConfig, queries: _Queries) ->
         block=22,
         dense_teacher="minilm",
         teacher_bm25=0.15,
-        validate_every=max(10, math.ceil(steps / 4)),
+        validate_every=max(10, math.ceil(steps / VALIDATIONS)),
         patience=2,
         seed=options.seed,
     )
@@ -241,19 +231,26 @@ def _before(recipe: Recipe, name: str, data_dir: DataDir) -> _Before:
     if not run:
         raise NotFoundError("BM25 finds no document for any dev query; are these the right topics?")
     measures = evaluate_run(dev.qrels, run, [RR @ 10, nDCG @ 10])
-    # A batch has two documents per query; training on one takes three times as long as encoding.
-    minutes = seconds * recipe.optimization.steps * 2 * BATCH * 3 / 60
     logger.info(
-        "%d steps on %s take about %d minutes on this machine",
+        "%d steps take about %s on this machine",
         recipe.optimization.steps,
-        recipe.data.qrels,
-        max(1, round(minutes)),
+        duration(_estimated_seconds(recipe, seconds, len(dev.texts))),
     )
     rows = [
         Row("BM25", measures[RR @ 10], measures[nDCG @ 10]),
         Row(f"{name}, before", figures.mrr, figures.ndcg),
     ]
     return _Before(rows, len(dev.topics), len(dev.texts))
+
+
+def _estimated_seconds(recipe: Recipe, per_document: float, validated: int) -> float:
+    """The time of all steps, validations and calibrations, from the time to encode a document."""
+    steps = recipe.optimization.steps
+    # A step encodes two documents of each query, and the gradient takes twice as long as that.
+    trained = steps * 2 * BATCH * 3
+    length = recipe.model.encode_length / recipe.model.max_length
+    validations = math.ceil(steps / recipe.validation.validate_every)
+    return per_document * (trained + validations * (validated + CALIBRATION * length))
 
 
 def _after(run: Path) -> Row:

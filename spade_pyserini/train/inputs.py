@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spade_pyserini.corpora import open_corpus
 from spade_pyserini.corpora.catalogue import suggest_names
 from spade_pyserini.corpora.data_directory import find_file
 from spade_pyserini.corpora.splits import resolve_split, split_names
 from spade_pyserini.errors import NotFoundError
+from spade_pyserini.train.documents import open_documents
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.settings import DevCollection, TrainingCollection
 
@@ -20,7 +20,7 @@ def check_inputs(recipe: Recipe, data_dir: str | Path | None = None) -> None:
     collections += recipe.training_collections if named else ()
     for collection in collections:
         if collection.corpus:
-            open_corpus(collection.corpus, data_dir=data_dir)
+            open_documents(collection, data_dir)
         for key, name in (("queries", collection.queries), ("qrels", collection.qrels)):
             if name and not _exists(name, data_dir):
                 suggestion = suggest_names(name, split_names(data_dir))

@@ -6,13 +6,13 @@ import logging
 from pathlib import Path
 from typing import NamedTuple
 
-from spade_pyserini.corpora import open_corpus
 from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import OutputExistsError, UsageError
 from spade_pyserini.index import build_bm25_index
 from spade_pyserini.records import Topic
 from spade_pyserini.search import Bm25Searcher, SearchOptions, search_topics, write_run
+from spade_pyserini.train.documents import CorpusSource, corpus_source
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.samples import DataDir
 
@@ -24,7 +24,7 @@ class MinedRun(NamedTuple):
     """A run to write: its file name, and the corpus, queries and qrels that it is made from."""
 
     file: str
-    corpus: str
+    corpus: CorpusSource
     queries: str
     qrels: str | None
 
@@ -47,23 +47,24 @@ def mine_negatives(
 
 
 def _runs_to_mine(recipe: Recipe, data_dir: DataDir) -> list[MinedRun]:
-    def name(corpus: str) -> str:
-        return open_corpus(corpus, data_dir=data_dir).name
+    def name(corpus: CorpusSource) -> str:
+        return corpus.open(data_dir).name
 
     runs: list[MinedRun] = []
     for collection in recipe.training_collections:
         if collection.teacher:
             continue
-        corpus, queries = collection.corpus, collection.queries
+        corpus, queries = corpus_source(collection), collection.queries
         if not queries:
             raise UsageError("the recipe names no queries; add queries=NAME")
         file = f"negatives.{name(corpus)}.txt"
         runs.append(MinedRun(file, corpus, queries, collection.qrels))
     for dev in recipe.dev_collections:
-        runs.append(MinedRun(f"pool.{name(dev.corpus)}.txt", dev.corpus, dev.queries, dev.qrels))
+        corpus = corpus_source(dev)
+        runs.append(MinedRun(f"pool.{name(corpus)}.txt", corpus, dev.queries, dev.qrels))
     runs = list(dict.fromkeys(runs))
     files: set[str] = set()
-    corpora: dict[str, str] = {}
+    corpora: dict[str, CorpusSource] = {}
     for run in runs:
         if run.file in files:
             message = f"two collections of the recipe would write {run.file}"
@@ -71,7 +72,9 @@ def _runs_to_mine(recipe: Recipe, data_dir: DataDir) -> list[MinedRun]:
         files.add(run.file)
         other = corpora.setdefault(name(run.corpus), run.corpus)
         if other != run.corpus:
-            message = f"{other} and {run.corpus} have the same name"
+            message = f"{other.corpus} and {run.corpus.corpus} have the same name"
+            if other.corpus == run.corpus.corpus:
+                message = f"{other.corpus} is used with different columns"
             raise UsageError(f"{message}; mine them with two recipes")
     return runs
 
@@ -89,7 +92,7 @@ def _search(run: MinedRun, folder: Path, hits: int, data_dir: DataDir) -> None:
 
 
 def bm25_hits(
-    corpus: str, topics: list[Topic], folder: Path, hits: int, data_dir: DataDir
+    corpus: CorpusSource, topics: list[Topic], folder: Path, hits: int, data_dir: DataDir
 ) -> dict[str, list[str]]:
     """Return the docids of BM25's first hits for each topic. The index is kept in ``folder``."""
     with _bm25(corpus, folder, data_dir) as searcher:
@@ -97,9 +100,9 @@ def bm25_hits(
         return {ranking.qid: [hit.docid for hit in ranking.hits] for ranking in rankings}
 
 
-def _bm25(corpus: str, folder: Path, data_dir: DataDir) -> Bm25Searcher:
+def _bm25(corpus: CorpusSource, folder: Path, data_dir: DataDir) -> Bm25Searcher:
     """A searcher of the corpus, whose index is built in ``folder`` unless it is there already."""
-    documents = open_corpus(corpus, data_dir=data_dir)
+    documents = corpus.open(data_dir)
     index = folder / f"bm25.{documents.name}"
     try:
         build_bm25_index(documents, index, threads=2)

@@ -97,15 +97,12 @@ class Recipe:
                 message = "a table [[validation.collections]] needs queries and qrels"
                 raise UsageError(f"recipe: {message}")
         if settings.collections:
-            return tuple(
-                replace(collection, corpus=collection.corpus or self.data.corpus)
-                for collection in settings.collections
-            )
+            return tuple(map(self._with_corpus, settings.collections))
         if not (settings.dev_queries or settings.dev_qrels):
             return ()
         self.require("dev_queries", "dev_qrels")
         collection = DevCollection(
-            corpus=settings.dev_corpus or self.data.corpus,
+            corpus=settings.dev_corpus or "",
             queries=settings.dev_queries or "",
             qrels=settings.dev_qrels or "",
             pool=settings.dev_pool,
@@ -113,7 +110,22 @@ class Recipe:
             sample=settings.dev_sample,
             expansions=self.data.expansions,
         )
-        return (collection,)
+        return (self._with_corpus(collection),)
+
+    def _with_corpus(self, collection: DevCollection) -> DevCollection:
+        """The collection with the training corpus and its columns, unless it has another corpus."""
+        data = self.data
+        if collection.corpus not in ("", data.corpus):
+            return collection
+        return replace(
+            collection,
+            corpus=data.corpus,
+            id_field=collection.id_field or data.id_field,
+            title_field=data.title_field
+            if collection.title_field is None
+            else collection.title_field,
+            text_fields=collection.text_fields or data.text_fields,
+        )
 
     def as_json(self) -> dict[str, dict[str, Any]]:
         """The settings by section and name, for ``recipe.json`` in the run's folder."""

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.tables import text_table
+from spade_pyserini.models.card import card_licence, front_matter, origin_folder
 from spade_pyserini.train.log import read_log
 from spade_pyserini.train.recipe import Recipe
 
@@ -64,8 +65,12 @@ def write_card(run: Path, recipe: Recipe, best: dict[str, Any]) -> Path:
         for collection in recipe.training_collections
     ]
     init, backbone = recipe.model.init, recipe.model.backbone
+    licence = _licence(init)
+    terms = f" (licence: {licence})" if licence else ""
     card = CARD.format(
-        start=f"Backbone: `{backbone}`" if init is None else f"Trained from `{init}`",
+        licence=front_matter(licence),
+        start=f"Backbone: `{backbone}`" if init is None else f"Trained from `{init}`{terms}",
+        length=recipe.model.encode_length or recipe.model.max_length,
         data="\n".join(data),
         figures=figures,
         settings=text_table(["setting", "value"], settings, left=(0, 1)),
@@ -76,7 +81,20 @@ def write_card(run: Path, recipe: Recipe, best: dict[str, Any]) -> Path:
     return path
 
 
-CARD = """# A SpaDE model
+def _licence(init: str | None) -> str | None:
+    """The licence on the card of the model that training started from."""
+    folder = origin_folder(init)
+    return card_licence(folder) if folder else None
+
+
+CARD = """\
+---
+{licence}
+library_name: spade_pyserini
+tags: [sparse-retrieval, learned-sparse, inference-free, SpaDE]
+---
+
+# A SpaDE model
 
 Two document encoders, term weighting and term expansion, for sparse retrieval without a model at
 query time. Trained with `spade train`.
@@ -86,6 +104,8 @@ query time. Trained with `spade train`.
 - On the dev set, on which the checkpoint and alpha were selected: {figures}
 
     spade encode --corpus MY-CORPUS --model THIS-FOLDER
+
+The first {length} WordPieces of a document are read; `--segment` divides longer documents.
 
 ## Recipe
 

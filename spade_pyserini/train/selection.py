@@ -11,8 +11,6 @@ from spade_pyserini.train.dev_set import DevSet
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.validate import ALPHAS, Validation, validate
 
-CALIBRATION_SAMPLE = 1000  # training documents from which the quantization scale is computed
-
 
 class ModelSelection:
     """Validates the model and saves the best one in the folder ``best`` of the run.
@@ -67,7 +65,8 @@ class ModelSelection:
         length = self.recipe.model.encode_length or model.config.max_length
         best = model.with_settings(alpha=alpha, max_length=length, trained=True).eval()
         docids = sorted(self.documents)
-        spread = docids[:: max(1, len(docids) // CALIBRATION_SAMPLE)]  # over all collections
+        step = max(1, len(docids) // self.recipe.model.calibration_sample)
+        spread = docids[::step]  # over all collections
         texts = [self.documents[docid] for docid in spread]
         best = best.with_settings(scale=calibrated_scale(SpadeEncoder(best), texts))
         best.save_pretrained(self.run / "best", half=self.recipe.model.half)

@@ -37,6 +37,8 @@ class ModelSettings:
     weighting_bias: approximate weight that a new weighting head gives to every term. With the
         paper's 0 and some seeds, the last ReLU sets most weights to 0.
     half: save the weights in 16 bits.
+    calibration_sample: training documents from which the scale of quantization is computed each
+        time that a model is saved.
     """
 
     backbone: str = "bert-base-uncased"
@@ -52,9 +54,11 @@ class ModelSettings:
     expansion_terms: int = 0
     weighting_bias: float = 0.0
     half: bool = False
+    calibration_sample: int = 1000
 
     def __post_init__(self) -> None:
         check("dropout must be from 0 to below 1", 0 <= self.dropout < 1)
+        check_positive(self, ("calibration_sample",))
         names = ("adapter_rank", "adapter_layers", "decoder_rank", "expansion_terms")
         check_not_negative(self, (*names, "encode_length"))
 
@@ -64,6 +68,7 @@ class TrainingCollection:
     """One collection to train on: a table ``[[data.collections]]``.
 
     corpus, queries, qrels, triples, negatives, expansions: as in `DataSettings`.
+    id_field, title_field, text_fields: as in `DataSettings`.
     teacher: as in `DistillationSettings`.
     share: relative share of the batches that come from this collection.
     sample: only this many queries, spread evenly over the file; 0 means all.
@@ -76,6 +81,9 @@ class TrainingCollection:
     triples: str | None = None
     negatives: str | None = None
     expansions: str | None = None
+    id_field: str | None = None
+    title_field: str | None = None
+    text_fields: tuple[str, ...] = ()
     teacher: str | None = None
     least_score: float = 0.0
     share: float = 1.0
@@ -98,6 +106,8 @@ class DataSettings:
     choose_negatives: ``first``, the first documents of the run, or ``spread``, documents that are
         spread evenly over its hits: a run of teachers ranks false negatives first.
     expansions: file with text to append to documents, see `spade_pyserini.corpora.expansions`.
+    id_field, title_field, text_fields: columns of the corpus, as in `open_corpus`. By default they
+        are guessed.
     collections: several collections, instead of the settings above. A batch comes from one of
         them; in co-training, each block does.
     """
@@ -110,6 +120,9 @@ class DataSettings:
     hard_negatives: int = 1
     choose_negatives: str = "first"
     expansions: str | None = None
+    id_field: str | None = None
+    title_field: str | None = None
+    text_fields: tuple[str, ...] = ()
     collections: tuple[TrainingCollection, ...] = ()
 
     def __post_init__(self) -> None:
@@ -334,6 +347,8 @@ class DevCollection:
     depth: only this many documents of each query in the pool; 0 means all.
     sample: only this many queries; 0 means all.
     expansions: as in `DataSettings`.
+    id_field, title_field, text_fields: columns of ``corpus``, as in `DataSettings`. If it is the
+        training corpus, they are those of the training corpus.
     """
 
     corpus: str = ""
@@ -343,6 +358,9 @@ class DevCollection:
     depth: int = 0
     sample: int = 0
     expansions: str | None = None
+    id_field: str | None = None
+    title_field: str | None = None
+    text_fields: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_not_negative(self, ("depth", "sample"))

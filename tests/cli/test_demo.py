@@ -53,6 +53,12 @@ def test_the_demo_says_how_long_it_takes(folder: Path) -> None:
     assert re.search(r"encodes [\d,]+ documents, .* On \d+ cores this takes about \d+", first)
 
 
+def test_the_demo_says_how_long_documents_may_be(folder: Path) -> None:
+    out = (folder / "demo.out").read_text()
+    assert "the first 256 WordPieces of a document, about 190 English words" in out
+    assert "--segment 150:75" in out
+
+
 def test_the_examples_are_answered_and_bm25_is_next_to_them(folder: Path) -> None:
     """The examples are development topics; the first hit of SpaDE is an answer."""
     out = (folder / "demo.out").read_text().split("Examples: topics of pydoc-dev")[1]

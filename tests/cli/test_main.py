@@ -6,6 +6,7 @@ import argparse
 import subprocess
 import sys
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,17 @@ def test_help_has_a_usage_and_an_example(run: Commands, name: str) -> None:
     assert result.code == 0
     assert f"usage: spade {name} " in result.out
     assert f"spade {name}" in result.out.split("example:")[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_in_examples_exist_or_are_yours(run: Commands, name: str) -> None:
+    """Examples use collections that come with the package, or files called ``my-...``."""
+    words = run(name, "--help").out.split("example:")[1].replace("=", " ").split()
+    options = ("--corpus", "--topics", "--queries", "--qrels", "--pairs", "corpus", "queries")
+    for option, value in pairwise(words):
+        if option in options and not value.startswith(("my-", "runs/")):
+            topics = value.replace("-", "/") in ("pydoc/dev", "pydoc/test")
+            assert value == "pydoc" or topics, (option, value)
 
 
 @pytest.mark.parametrize("name", NAMES)

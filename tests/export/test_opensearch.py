@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,12 @@ import pytest
 from spade_pyserini import ImpactSearcher
 from spade_pyserini.errors import OutputExistsError, UsageError
 from spade_pyserini.export import opensearch
-from spade_pyserini.export.opensearch import feature, query, write_bulk
+from spade_pyserini.export.opensearch import BulkOptions, feature, query, write_bulk
 from spade_pyserini.index import build_foreign_index, delete_documents
 from spade_pyserini.lucene import jvm
 from spade_pyserini.models.minilm import minilm_folder
 from spade_pyserini.models.wordpieces import WordPieces
-from spade_pyserini.records import Hit, ImpactVector
+from spade_pyserini.records import Document, Hit, ImpactVector
 from tests.commands import Commands, copy_artifact
 from tests.export.conftest import QUERIES, same_hits
 
@@ -30,7 +30,7 @@ def test_a_bulk_file_and_its_query(
 ) -> None:
     flags = ("--to", "opensearch", "--output", tmp_path / "tiny", "--field", field)
     shown = run("export", "--index", tiny_index, *flags)
-    mapping, example, bulk = (Path(line) for line in shown.out.split())
+    _, mapping, example, bulk = (Path(line) for line in shown.out.split())
     assert json.loads(mapping.read_text()) == {
         "mappings": {"properties": {"impacts": {"type": field}}}
     }
@@ -46,20 +46,22 @@ def test_a_bulk_file_and_its_query(
     assert nothing["query"] == {"match_none": {}}  # an empty query would match all documents
     first, impacts = next(iter(documents.items()))
     strongest = sum(sorted(impacts.values())[-2:])
-    assert _score(json.loads(example.read_text())["query"], documents[first]) == strongest
+    assert score_of(json.loads(example.read_text())["query"], documents[first]) == strongest
     assert body["size"] == 5
-    scores = {docid: _score(body["query"], impacts) for docid, impacts in documents.items()}
+    scores = {docid: score_of(body["query"], impacts) for docid, impacts in documents.items()}
     assert {hit.docid: hit.score for hit in hits} == {d: s for d, s in scores.items() if s}
     with pytest.raises(OutputExistsError):
-        write_bulk(tiny_index, tmp_path / "tiny", field)
+        write_bulk(tiny_index, tmp_path / "tiny", BulkOptions(field))
 
 
 def _features(impacts: dict[str, int]) -> dict[str, int]:
     return {feature(term): impact for term, impact in impacts.items()}
 
 
-def _score(query: dict[str, Any], impacts: dict[str, int]) -> float:
+def score_of(query: dict[str, Any], impacts: dict[str, int]) -> float:
     """Compute the score of a query as the engines document it."""
+    if "match_none" in query:
+        return 0
     if "sparse_vector" in query:
         vector = query["sparse_vector"]["query_vector"]
         return float(sum(weight * impacts.get(term, 0) for term, weight in vector.items()))
@@ -110,14 +112,14 @@ def test_a_bulk_export_that_fails_leaves_the_old_one(
     before = {path.name: path.read_text() for path in tmp_path.iterdir()}
     real = opensearch._bulk_lines
 
-    def full(vectors: list[ImpactVector]) -> Iterator[str]:
+    def full(vectors: list[ImpactVector], documents: Mapping[str, Document]) -> Iterator[str]:
         if vectors[0].docid == "d20":
             raise OSError("no space")
-        return real(vectors)
+        return real(vectors, documents)
 
     monkeypatch.setattr(opensearch, "_bulk_lines", full)
     with pytest.raises(OSError, match="no space"):
-        write_bulk(tiny_index, tmp_path / "out", "sparse_vector", overwrite=True)
+        write_bulk(tiny_index, tmp_path / "out", BulkOptions("sparse_vector"), overwrite=True)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
 
 
@@ -145,7 +147,7 @@ def test_impacts_that_both_fields_would_round(tmp_path: Path, field: str) -> Non
     (tmp_path / "v" / "a.jsonl").write_text('{"id": "a", "vector": {"cat": 600}}')
     build_foreign_index(tmp_path / "v", tmp_path / "x")
     with pytest.raises(UsageError, match=f"600, but {field} is exact to 511 only; encode"):
-        write_bulk(tmp_path / "x", tmp_path / "out", field)
+        write_bulk(tmp_path / "x", tmp_path / "out", BulkOptions(field))
 
 
 def test_the_field_behind_rank_features(

@@ -22,7 +22,8 @@ def test_saving_and_loading_keeps_everything(
     model.kept[20] = False
     model.save_pretrained(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"config.json", "digests.json", "model.safetensors", "tokenizer.json"}
+    files = {"config.json", "digests.json", "model.safetensors", "tokenizer.json"}
+    assert names == files | {"README.md"}
     loaded = SpadeModel.from_pretrained(tmp_path)
     assert loaded.fingerprint == model.fingerprint
     assert loaded.encode(TEXTS) == model.encode(TEXTS)

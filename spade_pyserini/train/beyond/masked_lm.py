@@ -17,13 +17,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from spade_pyserini.corpora import open_corpus
 from spade_pyserini.errors import InputError, SpadeError
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.progress import counting_bar
 from spade_pyserini.train.beyond.inflections import with_inflections
 from spade_pyserini.train.checkpoint import TrainingState
+from spade_pyserini.train.documents import corpus_source
 from spade_pyserini.train.initial_model import start_model
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.optimizers import encoder_optimizer
@@ -153,14 +153,14 @@ class MaskedLMTrainer:
 def read_documents(run: Run, model: SpadeModel) -> list[list[int]]:
     """All documents of the recipe as WordPiece ids, shuffled by the seed."""
     documents: list[list[int]] = []
-    for name in dict.fromkeys(x.corpus for x in run.recipe.training_collections):
-        corpus = open_corpus(name, data_dir=run.data_dir)
+    for source in dict.fromkeys(map(corpus_source, run.recipe.training_collections)):
+        corpus = source.open(run.data_dir)
         texts = [document.contents for document in corpus]
         batch = model.wordpieces.document_ids(texts, run.recipe.model.max_length)
         documents += [ids for ids in batch if len(ids) >= SHORTEST]
     if len(documents) < 20:
         message = f"only {len(documents)} documents have {SHORTEST} WordPieces or more"
-        raise InputError(f"{message}; a masked-LM head needs at least 20", name)
+        raise InputError(f"{message}; a masked-LM head needs at least 20", source.corpus)
     generator = torch.Generator().manual_seed(run.recipe.optimization.seed)
     order = torch.randperm(len(documents), generator=generator).tolist()
     return [documents[number] for number in order]

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spade_pyserini.corpora import open_corpus
 from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.topics import read_topics, topics_name
 from spade_pyserini.errors import UsageError
@@ -35,6 +34,7 @@ from spade_pyserini.records import Hit, Ranking, Topic
 from spade_pyserini.search import write_run
 from spade_pyserini.train.beyond.score_cache import ScoreCache
 from spade_pyserini.train.beyond.scorers import BiEncoderScorer, Scorer, open_scorer
+from spade_pyserini.train.documents import corpus_source, open_documents
 from spade_pyserini.train.mine import bm25_hits
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.run import Run, start_accelerator
@@ -73,7 +73,7 @@ def _paths(run: Run) -> list[Path]:
         if not (collection.corpus and collection.queries):
             message = "every training collection needs the settings corpus and queries"
             raise UsageError(f"recipe: for the stage teach, {message}")
-        corpus = open_corpus(collection.corpus, data_dir=run.data_dir).name
+        corpus = open_documents(collection, run.data_dir).name
         topics = topics_name(collection.queries, data_dir=run.data_dir)
         paths.append(run.folder / f"teacher.{corpus}.{topics}.txt")
     if len(set(paths)) < len(paths):
@@ -101,8 +101,7 @@ def _score_collection(
     run: Run, collection: TrainingCollection, scorers: list[Scorer], path: Path
 ) -> None:
     texts = {
-        document.docid: document.contents
-        for document in open_corpus(collection.corpus, data_dir=run.data_dir)
+        document.docid: document.contents for document in open_documents(collection, run.data_dir)
     }
     candidates = list(_candidates(run, collection, scorers, texts))
     weights = [teacher.weight for teacher in run.recipe.teaching.teachers]
@@ -118,7 +117,7 @@ def _candidates(
     number = run.recipe.teaching.candidates
     topics = spread(read_topics(collection.queries, data_dir=run.data_dir), collection.sample)
     judged = read_qrels(collection.qrels, data_dir=run.data_dir) if collection.qrels else {}
-    rankings = [bm25_hits(collection.corpus, topics, run.folder, number, run.data_dir)]
+    rankings = [bm25_hits(corpus_source(collection), topics, run.folder, number, run.data_dir)]
     if dense := next((x for x in scorers if isinstance(x, BiEncoderScorer)), None):
         rankings.append(dense.search(topics, texts, number))
     for topic in topics:

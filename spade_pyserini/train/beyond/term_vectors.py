@@ -25,7 +25,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from spade_pyserini.corpora import open_corpus
 from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import InputError, UsageError
@@ -36,6 +35,7 @@ from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.models.term_counts import count_terms, counted_idf
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.train.beyond.inflections import with_inflections
+from spade_pyserini.train.documents import open_documents
 from spade_pyserini.train.initial_model import start_model
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.optimizers import rate_factor
@@ -179,7 +179,7 @@ def _queries_and_titles(run: Run) -> list[str]:
                 topics = [topic for topic in topics if topic.qid in judged]
             texts |= {topic.text: None for topic in topics}
         if collection.corpus:
-            corpus = open_corpus(collection.corpus, data_dir=run.data_dir)
+            corpus = open_documents(collection, run.data_dir)
             texts |= {document.title: None for document in corpus if document.title}
     if len(texts) < 20:
         message = f"only {len(texts)} queries and titles; at least 20 are needed"
@@ -193,7 +193,7 @@ def _idf(model: SpadeModel, run: Run, queries: list[str]) -> Tensor:
         document.contents
         for collection in run.recipe.training_collections
         if collection.corpus
-        for document in open_corpus(collection.corpus, data_dir=run.data_dir)
+        for document in open_documents(collection, run.data_dir)
     ]
     size = len(model.query_weights)
     if not documents:

@@ -1,0 +1,62 @@
+"""Tables that are not documents: queries, judgements, and pairs of both, in the usual formats.
+
+CSV, TSV with a header, JSON lines, JSON arrays and Parquet, plain or compressed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from spade_pyserini.corpora.checks import raise_error
+from spade_pyserini.corpora.columnar import Parquet
+from spade_pyserini.corpora.delimited import Csv, Tsv
+from spade_pyserini.corpora.fields import guess_column, listed
+from spade_pyserini.corpora.json_rows import JsonArray, JsonLines, is_array
+from spade_pyserini.corpora.layout import file_kind
+from spade_pyserini.corpora.rows import Row, RowFormat
+from spade_pyserini.errors import InputError
+from spade_pyserini.formats.lines import read_lines
+
+logger = logging.getLogger(__name__)
+# Whether the first line of a TSV file, given as cells, names columns.
+IsHeader = Callable[[list[str]], bool]
+
+
+def table_format(path: Path, is_header: IsHeader) -> RowFormat | None:
+    """Return the format of a table by the name of its file; None if it is not a table.
+
+    A TSV file is one if ``is_header`` accepts its first line.
+    """
+    kind = file_kind(path)
+    if kind == "json":
+        return JsonArray() if is_array(path) else JsonLines()
+    if kind == "csv":
+        return Csv()
+    if kind == "parquet":
+        return Parquet()
+    if kind in ("tsv", "text"):
+        first = next((line for _, line in read_lines(path)), "")
+        return Tsv() if is_header([cell.strip() for cell in first.split("\t")]) else None
+    return None
+
+
+def table_rows(form: RowFormat, path: Path, names: Sequence[str] = ()) -> Iterator[Row]:
+    """Yield the rows of a table; the first bad row raises `InputError`."""
+    return form.rows(path, names, raise_error)
+
+
+def require_column(names: Sequence[str], known: Sequence[str], what: str, path: Path) -> str:
+    """Return the first of the names ``known`` that is a column, or raise `InputError`."""
+    column = guess_column(names, known)
+    if column is None:
+        message = f"no column for {what} among {listed(names)}"
+        raise InputError(f"{message}; name it {' or '.join(known[:4])}", path)
+    return column
+
+
+def log_columns(path: Path, **columns: str | None) -> None:
+    """Log which columns are read: ``a.csv: query from `question`, grade: 1 for all``."""
+    parts = [f"{part} from `{name}`" for part, name in columns.items() if name]
+    logger.info("%s: %s", path, ", ".join(parts))

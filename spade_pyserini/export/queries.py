@@ -1,0 +1,88 @@
+"""Queries of topics in the forms that other engines read.
+
+==============  ============================================================================
+``opensearch``  the body of ``_msearch``: for each topic the line ``{}``, then a line with the query
+``pisa``        PyTerrier's columns: ``{"qid": "7", "query": "", "query_toks": {"cat": 1}}``
+``milvus``      ``{"qid": "7", "vector": {"4937": 1.0}}``, dimensions are ids of WordPieces
+==============  ============================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spade_pyserini.errors import UsageError
+from spade_pyserini.export.opensearch import FIELD_TYPES, query
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.outputs import refuse_existing
+from spade_pyserini.models.wordpieces import WordPieces
+from spade_pyserini.records import Topic
+
+logger = logging.getLogger(__name__)
+ENGINES = ("opensearch", "pisa", "milvus")
+
+
+@dataclass(frozen=True)
+class QueryOptions:
+    """How to write queries.
+
+    engine: one of `ENGINES`.
+    field, hits, with_text: for OpenSearch, the type of the field, the number of hits, and whether
+        they contain the titles and texts.
+    """
+
+    engine: str
+    field: str = FIELD_TYPES[0]
+    hits: int = 10
+    with_text: bool = False
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise UsageError(f"engine must be one of {', '.join(ENGINES)}, not {self.engine}")
+
+
+def write_queries(
+    topics: list[Topic],
+    wordpieces: WordPieces,
+    output: str | Path,
+    options: QueryOptions,
+    *,
+    overwrite: bool = False,
+) -> int:
+    """Write the queries of all topics, in their order; return how many were written.
+
+    A topic without any WordPiece has no hits. For OpenSearch it becomes a query that matches
+    nothing, because responses are identified by their order. PISA and Milvus refuse empty queries,
+    so it is left out. A warning names such topics.
+    """
+    path = Path(output)
+    refuse_existing(path, overwrite)
+    empty = [topic.qid for topic in topics if not wordpieces.query_terms(topic.text)]
+    if empty:
+        message = "%d topics have no WordPiece and therefore no hits: %s"
+        logger.warning(message, len(empty), ", ".join(empty[:5]))
+    keep = options.engine == "opensearch"
+    written = [topic for topic in topics if keep or topic.qid not in set(empty)]
+    with atomic_write(path) as stream:
+        for topic in written:
+            for line in _lines(topic, wordpieces, options):
+                stream.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+    return len(written)
+
+
+def _lines(topic: Topic, wordpieces: WordPieces, options: QueryOptions) -> Iterator[dict[str, Any]]:
+    if options.engine == "opensearch":
+        yield {}
+        field, hits = options.field, options.hits
+        yield query(wordpieces, topic.text, hits, field, with_text=options.with_text)
+    elif options.engine == "pisa":
+        tokens = dict.fromkeys(wordpieces.query_terms(topic.text), 1)
+        yield {"qid": topic.qid, "query": "", "query_toks": tokens}
+    else:
+        vector = {str(term): 1.0 for term in wordpieces.query_ids(topic.text)}
+        yield {"qid": topic.qid, "vector": vector}

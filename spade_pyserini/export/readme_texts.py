@@ -1,0 +1,149 @@
+"""The texts of the READMEs of exports, with names in the form of `string.Template`."""
+
+# The last part of the file name of queries, by engine.
+QUERY_SUFFIXES = {"ciff": "tsv", "pisa": "jsonl", "opensearch": "ndjson", "milvus": "jsonl"}
+
+NO_TOKENIZER = """\
+The index was built without a tokenizer. To make queries, name the model that encoded the documents:
+`spade topics --tokenizer MODEL --to $engine`.
+"""
+
+_MAKE_QUERIES = """\
+    spade topics --topics TOPICS --tokenizer $tokenizer --to $engine --output $queries
+"""
+
+TOPICS = {
+    "ciff": """\
+    spade topics --topics TOPICS --tokenizer $tokenizer --output $queries
+
+writes a line `qid <tab> term term ...` for each topic of the file TOPICS.
+""",
+    "pisa": _MAKE_QUERIES
+    + """
+writes the queries of the file TOPICS for PyTerrier, which needs nothing else of this package:
+
+```python
+import pandas
+from pyterrier_pisa import PisaIndex
+
+queries = pandas.read_json("$queries", lines=True, dtype={"qid": str})
+engine = PisaIndex($name_literal, stemmer="none").quantized(num_results=1000, toks_scale=1.0)
+print(engine(queries)[["qid", "docno", "score"]])
+```
+""",
+    "opensearch": _MAKE_QUERIES.replace(" --output", " --field $field$text_flag --output")
+    + """
+writes the queries of the file TOPICS. All are searched in one call, and the n-th response belongs
+to the n-th topic:
+
+    curl -sS -XPOST "$$HOST/$collection/_msearch" -H 'Content-Type: application/x-ndjson' \\
+        --data-binary @$queries
+""",
+    "milvus": _MAKE_QUERIES
+    + """
+writes the queries of the file TOPICS for pymilvus, which needs nothing else of this package:
+
+```python
+import json
+from pymilvus import MilvusClient
+
+client = MilvusClient($uri_literal)
+for line in open("$queries"):
+    query = json.loads(line)
+    vector = {int(term): weight for term, weight in query["vector"].items()}
+    (hits,) = client.search("$collection", data=[vector], anns_field="impacts", limit=10)
+    print(query["qid"], [(hit["id"], hit["distance"]) for hit in hits])
+```
+""",
+}
+
+_INTRODUCTION = """\
+$documents documents of $corpus, encoded by $model. The terms are WordPieces. A query is the set of
+its WordPieces, and the score of a document is the sum of their impacts.
+"""
+
+TEXTS = {
+    "ciff": "# $name\n\n"
+    + _INTRODUCTION
+    + """\
+The file is in CIFF, the Common Index File Format. Impacts are stored as term frequencies, so the
+engine must sum the frequencies of the query terms, without BM25 and length normalization. It must
+not change the terms: no stemming, no stop words.
+
+Look into the file from Python (small files only, it is read into memory):
+
+```python
+from spade_pyserini.export.ciff import read_ciff
+
+vectors = read_ciff($name_literal).vectors
+terms = "$example".split()
+scores = {docid: sum(vector.get(term, 0) for term in terms) for docid, vector in vectors.items()}
+print(sorted(scores.items(), key=lambda item: -item[1])[:10])
+```
+
+## Queries
+
+$topics""",
+    "pisa": "# $name for PISA\n\n"
+    + _INTRODUCTION
+    + """\
+PISA needs `pip install 'spade_pyserini[pisa]'`. Run these lines in the folder of this file:
+
+```python
+from spade_pyserini.export.pisa import PisaSearcher
+
+for hit in PisaSearcher($name_literal).search("$example"):
+    print(hit.docid, hit.score)
+```
+
+## Queries of a file
+
+$topics""",
+    "opensearch": "# $name for OpenSearch and Elasticsearch\n\n"
+    + _INTRODUCTION
+    + """\
+Run these commands in the folder of this file. If the server needs a password, use its https address
+and add `-u USER:PASSWORD` to each call of curl.
+
+    HOST=http://localhost:9200
+
+Create the index, with its mapping:
+
+    curl -sS -XPUT "$$HOST/$collection" -H 'Content-Type: application/json' \\
+        --data-binary @$file.mapping.json
+
+Load the documents; `"errors":false` means that all documents of a file were stored:
+
+    for part in $file.bulk-*.ndjson; do
+        curl -sS -XPOST "$$HOST/$collection/_bulk?refresh=true&filter_path=errors,items.*.error" \\
+            -H 'Content-Type: application/x-ndjson' --data-binary "@$$part"
+    done
+
+Search for the two strongest terms of a document:
+
+    curl -sS -XPOST "$$HOST/$collection/_search?pretty" -H 'Content-Type: application/json' \\
+        --data-binary @$file.query.json
+
+## Queries of a file
+
+$topics""",
+    "milvus": "# $collection in Milvus\n\n"
+    + _INTRODUCTION
+    + """\
+Milvus needs `pip install 'spade_pyserini[milvus]'`. A dimension of the field `impacts` is the id of
+a WordPiece. Run these lines in the folder of this file:
+
+```python
+from spade_pyserini.export.milvus import MilvusSearcher
+from spade_pyserini.models.wordpieces import WordPieces
+
+searcher = MilvusSearcher($uri_literal, "$collection", WordPieces.load($tokenizer_literal))
+for hit in searcher.search("$example"):
+    print(hit.docid, hit.score)
+searcher.close()
+```
+
+## Queries of a file
+
+$topics""",
+}

@@ -1,0 +1,106 @@
+"""What `finetune` gets, and the checks that need no model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from spade_pyserini.corpora.fields import FieldChoice
+from spade_pyserini.corpora.qrels import read_qrels
+from spade_pyserini.corpora.topics import read_topics
+from spade_pyserini.errors import NotFoundError, UsageError
+from spade_pyserini.models.config import SpadeConfig
+from spade_pyserini.models.hub import resolve_model
+from spade_pyserini.train.documents import CorpusSource
+from spade_pyserini.train.pairs import split_pairs
+from spade_pyserini.train.samples import DataDir
+
+PAIRS = "pairs"  # the folder of what the pairs were divided into
+
+
+@dataclass(frozen=True)
+class FinetuneOptions:
+    """What to fine-tune, on what.
+
+    corpus, queries, qrels: names or paths of documents, topics and relevance judgements.
+    dev_queries, dev_qrels: to validate on; by default a part of the queries is held out.
+    model: name or folder of the model to start from.
+    steps: number of steps; by default, four passes over the pairs, from 40 to 600 steps.
+    seed: seed of the order of the pairs.
+    pairs: instead of queries and qrels, a table of pairs, see `spade_pyserini.train.pairs`.
+        Without a corpus, their texts are the documents.
+    query_field: the column of the queries in the pairs.
+    id_field, title_field, text_fields: columns of the corpus, or of the pairs if there is none.
+    """
+
+    corpus: str | None = None
+    queries: str | None = None
+    qrels: str | None = None
+    dev_queries: str | None = None
+    dev_qrels: str | None = None
+    model: str = "spade-mini"
+    steps: int | None = None
+    seed: int = 0
+    pairs: str | None = None
+    query_field: str | None = None
+    id_field: str | None = None
+    title_field: str | None = None
+    text_fields: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.pairs and (self.queries or self.qrels):
+            raise UsageError("give either pairs, or queries and qrels")
+        if not self.pairs and not (self.corpus and self.queries and self.qrels):
+            raise UsageError("give corpus, queries and qrels, or pairs of queries and texts")
+        if self.query_field and not self.pairs:
+            raise UsageError("query_field applies only with pairs")
+        if bool(self.dev_queries) != bool(self.dev_qrels):
+            raise UsageError("give both dev_queries and dev_qrels, or neither")
+        if self.steps is not None and self.steps < 1:
+            raise UsageError(f"steps must be 1 or more, not {self.steps}")
+
+
+class FinetuneInputs(NamedTuple):
+    """Where documents, queries and judgements are, and the settings of the model."""
+
+    corpus: CorpusSource
+    queries: str
+    qrels: str
+    config: SpadeConfig
+
+
+def prepare_inputs(
+    options: FinetuneOptions, folder: Path, data_dir: DataDir = None
+) -> FinetuneInputs:
+    """Check the inputs; divide pairs into queries, judgements and documents, in ``folder``.
+
+    Loads no model, so that a wrong path or column is reported at once.
+    """
+    config = SpadeConfig.load(resolve_model(options.model))
+    if not config.trained:
+        raise UsageError(f"{options.model} is untrained; use a recipe of `spade train`")
+    columns = options.id_field, options.title_field, options.text_fields
+    source = CorpusSource(options.corpus or "", *columns)
+    if options.corpus:
+        source.open(data_dir)
+    for name in (options.queries, options.dev_queries):
+        if name:
+            read_topics(name, data_dir=data_dir)
+    for name in (options.qrels, options.dev_qrels):
+        if name:
+            read_qrels(name, data_dir=data_dir)
+    if not options.pairs:
+        return FinetuneInputs(source, options.queries or "", options.qrels or "", config)
+    if not Path(options.pairs).exists():
+        raise NotFoundError(f"{options.pairs}: no such file or folder")
+    files = split_pairs(
+        Path(options.pairs),
+        folder / PAIRS,
+        options.query_field,
+        FieldChoice(*columns),
+        with_corpus=bool(options.corpus),
+    )
+    if files.corpus:
+        source = CorpusSource(str(files.corpus))
+    return FinetuneInputs(source, str(files.queries), str(files.qrels), config)

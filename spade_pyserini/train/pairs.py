@@ -1,0 +1,240 @@
+"""Pairs of a query and a relevant text in one table, divided into queries, judgements, documents.
+
+::
+
+    question,answer                        pairs/queries.tsv   q1 <tab> how do I ...
+    how do I reset it?,Press both ...      pairs/qrels.txt     q1 0 p1 1
+                                           pairs/corpus.jsonl  {"_id": "p1", "text": "Press ..."}
+
+A table is CSV, TSV, JSON lines, a JSON array or Parquet, or a folder of such files; a TSV file
+without a header has lines ``query <tab> text``. The same query may have several texts. With a
+corpus, the pairs name its documents by their ids, and no ``corpus.jsonl`` is written.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from spade_pyserini.corpora.fields import (
+    NO_CHOICE,
+    FieldChoice,
+    guess_column,
+    id_value,
+    listed,
+    text_value,
+)
+from spade_pyserini.corpora.layout import corpus_layout, file_kind
+from spade_pyserini.corpora.rows import Row, RowFormat
+from spade_pyserini.corpora.tables import log_columns, table_format, table_rows
+from spade_pyserini.errors import InputError
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.ids import id_problem
+from spade_pyserini.formats.lines import read_lines
+from spade_pyserini.formats.qrels import parse_grade
+from spade_pyserini.formats.unicode import SURROGATE, is_valid_unicode
+from spade_pyserini.records import Document
+
+logger = logging.getLogger(__name__)
+QUERIES = ("query", "question", "queries", "anchor", "search", "q")
+DOCIDS = ("docid", "doc_id", "document_id", "corpus-id", "corpus_id", "sku", "pid", "passage_id")
+TITLES = ("title",)
+TEXTS = (
+    *("text", "answer", "passage", "document", "positive", "contents", "content", "body"),
+    *("description", "response"),
+)
+GRADES = ("grade", "relevance", "label")
+
+
+class PairFiles(NamedTuple):
+    """The files that were written. ``corpus`` is their folder, or None if there are no texts."""
+
+    queries: Path
+    qrels: Path
+    corpus: Path | None
+
+
+class _Columns(NamedTuple):
+    query: str
+    docid: str | None
+    title: str | None
+    texts: tuple[str, ...]
+    grade: str | None
+
+
+@dataclass
+class _Collected:
+    """Queries and documents by content, in the order of the pairs, and the judgements."""
+
+    queries: dict[str, str] = field(default_factory=dict)
+    docids: dict[tuple[str, str], str] = field(default_factory=dict)
+    documents: dict[str, Document] = field(default_factory=dict)
+    grades: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+def split_pairs(
+    path: Path,
+    folder: Path,
+    query_field: str | None = None,
+    choice: FieldChoice = NO_CHOICE,
+    *,
+    with_corpus: bool = False,
+) -> PairFiles:
+    """Write the pairs of ``path`` as queries, judgements and documents to ``folder``.
+
+    ``query_field`` and ``choice`` name columns; the others are guessed, and the guess is logged.
+    With ``with_corpus``, the pairs have ids of documents, and their texts are not read.
+    """
+    collected = _Collected()
+    for file in corpus_layout(path).files if path.is_dir() else [path]:
+        _collect(file, query_field, choice, with_corpus, collected)
+    files = PairFiles(folder / "queries.tsv", folder / "qrels.txt", None if with_corpus else folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(files.queries, (f"{qid}\t{text}" for text, qid in collected.queries.items()))
+    _write(files.qrels, (f"{q} 0 {d} {grade}" for (q, d), grade in collected.grades.items()))
+    if files.corpus:
+        _write(folder / "corpus.jsonl", map(_json, collected.documents.values()))
+    count = f"{len(collected.grades)} pairs, {len(collected.queries)} queries"
+    documents = len({docid for _, docid in collected.grades})
+    logger.info("%s: %s, %d documents", path, count, documents)
+    return files
+
+
+def _write(path: Path, lines: Iterator[str]) -> None:
+    with atomic_write(path) as stream:
+        for line in lines:
+            stream.write(line.encode() + b"\n")
+
+
+def _json(document: Document) -> str:
+    values = {"_id": document.docid, "title": document.title, "text": document.text}
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _collect(
+    path: Path, query_field: str | None, choice: FieldChoice, with_corpus: bool, into: _Collected
+) -> None:
+    """Add the pairs of a file to what was collected."""
+    form, names = _open(path, query_field)
+    columns = _columns(names, query_field, choice, with_corpus, path)
+    log_columns(
+        path,
+        queries=columns.query,
+        documents=columns.docid,
+        titles=columns.title,
+        texts=" and ".join(columns.texts) or None,
+        grades=columns.grade,
+    )
+    empty = True
+    for row in _rows(form, path):
+        empty = False
+        try:
+            _add(row, columns, path, into)
+        except ValueError as error:
+            raise InputError(str(error), path, row.line) from None
+    if empty:
+        raise InputError("the file contains no pair", path)
+
+
+def _open(path: Path, query_field: str | None) -> tuple[RowFormat | None, list[str]]:
+    """The format of a table and its columns; None for a TSV file without a header."""
+
+    def is_header(cells: list[str]) -> bool:
+        names = [cell.casefold() for cell in cells]
+        return query_field in cells or any(name in QUERIES for name in names)
+
+    form = table_format(path, is_header)
+    if form is not None:
+        return form, form.columns(path)
+    if file_kind(path) in ("tsv", "text"):
+        return None, ["query", "text"]
+    message = "the format of the pairs is not known; the file name must end in .csv, .tsv, .jsonl"
+    raise InputError(f"{message}, .json or .parquet", path)
+
+
+def _rows(form: RowFormat | None, path: Path) -> Iterator[Row]:
+    if form is not None:
+        yield from table_rows(form, path)
+        return
+    for number, line in read_lines(path):
+        cells = line.split("\t")
+        if len(cells) != 2:
+            cure = "for other columns, name them in the first line, such as query and text"
+            message = f"expected `query <tab> text`, found {len(cells)} columns; {cure}"
+            raise InputError(message, path, number)
+        yield Row({"query": cells[0], "text": cells[1]}, number)
+
+
+def _columns(
+    names: list[str], query_field: str | None, choice: FieldChoice, with_corpus: bool, path: Path
+) -> _Columns:
+    own = () if with_corpus else choice.names  # with a corpus, the choice is that of its columns
+    for name in (query_field, *own):
+        if name and name not in names:
+            message = f"there is no column {name!r}; the columns are {listed(names)}"
+            raise InputError(message, path)
+    query = query_field or guess_column(names, QUERIES)
+    if query is None:
+        message = f"no column of queries ({', '.join(QUERIES)}) among {listed(names)}"
+        raise InputError(f"{message}; name it with query_field=COLUMN", path)
+    grade = guess_column(names, GRADES)
+    if with_corpus:
+        known = (choice.id_field, *DOCIDS) if choice.id_field else DOCIDS
+        docid = guess_column(names, known)
+        if docid is None:
+            message = f"no column of document ids ({', '.join(DOCIDS)}) among {listed(names)}"
+            cure = "rename it, or leave out corpus=PATH to search the texts of the pairs"
+            raise InputError(f"{message}; {cure}", path)
+        return _Columns(query, docid, None, (), grade)
+    text = guess_column([name for name in names if name != query], TEXTS)
+    texts = choice.text_fields or ((text,) if text else ())
+    if not texts:
+        message = f"no column of texts ({', '.join(TEXTS)}) among {listed(names)}"
+        cure = "name it with text_fields=COLUMN, or give corpus=PATH if there are document ids"
+        raise InputError(f"{message}; {cure}", path)
+    title = choice.title_field
+    if title is None:
+        title = guess_column([name for name in names if name not in (query, *texts)], TITLES)
+    docid = choice.id_field or guess_column(names, DOCIDS)
+    return _Columns(query, docid, title or None, texts, grade)
+
+
+def _add(row: Row, columns: _Columns, path: Path, into: _Collected) -> None:
+    query = " ".join((text_value(row.values, columns.query) or "").split())
+    if not query:
+        raise ValueError(f"the query in `{columns.query}` is empty")
+    if not is_valid_unicode(query):
+        raise ValueError(f"the query contains {SURROGATE}")
+    qid = into.queries.setdefault(query, f"q{len(into.queries) + 1}")
+    docid = _document(row, columns, into)
+    grade = 1
+    if columns.grade is not None:
+        grade = parse_grade(str(row.values.get(columns.grade)), path, row.line)
+    if into.grades.setdefault((qid, docid), grade) != grade:
+        raise ValueError(f"the query {query!r} has two grades for {docid}")
+
+
+def _document(row: Row, columns: _Columns, into: _Collected) -> str:
+    """The id of the document of a row, which is collected unless it has no text column."""
+    docid = None if columns.docid is None else id_value(row.values, columns.docid)
+    if docid is not None and (problem := id_problem(docid)):
+        raise ValueError(problem)
+    if not columns.texts:
+        return docid or ""
+    texts = [text_value(row.values, name) or "" for name in columns.texts]
+    text = " ".join(text for text in texts if text)
+    title = (text_value(row.values, columns.title) if columns.title else None) or ""
+    if not (title or text).strip():
+        raise ValueError(f"no text in {' and '.join(f'`{name}`' for name in columns.texts)}")
+    if not is_valid_unicode(title + text):
+        raise ValueError(f"the text contains {SURROGATE}")
+    if docid is None:
+        docid = into.docids.setdefault((title, text), f"p{len(into.docids) + 1}")
+    document = Document(docid, title, text)
+    if into.documents.setdefault(docid, document) != document:
+        raise ValueError(f"the document {docid!r} has two different texts")
+    return docid
