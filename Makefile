@@ -1,12 +1,12 @@
-# Every target creates .venv and installs what it needs first, once.
+# Every target except clean first creates .venv and installs what it needs, unless that was done before.
 #
 #   make demo      encode, index, search and score the built-in corpus
 #   make test      all tests but the slow ones
 #   make test-all  all tests, also those of the extras, which it installs
-#   make test-faults  the suite of faults: flipped bits, kills, races; FAULTS_SEED=N repeats a run
+#   make test-faults  flip random bits in every kind of file; FAULTS_SEED=N repeats a run
 #   make check     lint, format, types and layers
 #   make format    let ruff rewrite what it can
-#   make jar       compile the Java sources into the jar that is committed (needs a JDK)
+#   make jar       compile the Java sources into the jar that is committed (needs a JDK 21)
 #   make docs      build the documentation in build/site/
 #   make clean     remove .venv and all caches; results stay
 #
@@ -22,17 +22,17 @@ INSTALLED := $(VENV)/.installed
 EXTRAS := $(VENV)/.extras
 DOCS := $(VENV)/.docs
 LOG := $(VENV)/install.log
-# Variables: in the text of a call, a comma would begin the next argument.
+# These lists are variables, because a comma in the text of $(call ...) would begin the next argument.
 TEST_EXTRAS := test,dev
 ALL_EXTRAS := ray,pisa,milvus,docs
-# Quiet: the output of pip goes to a file, whose end is printed if pip fails.
+# The output of pip goes to a file; the end of the file is printed if pip fails.
 define pip_install
 @echo "installing .[$(1)] into $(VENV); this can take minutes, the log is $(LOG)"
 @$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[$(1)]' \
     > $(LOG) 2>&1 || { tail -n 30 $(LOG); echo "pip failed; the complete log is $(LOG)"; exit 1; }
 @touch $@
 endef
-# One process per core. Tests that share fixtures run in one process, see tests/conftest.py.
+# One process per core. The tests of a file run in the same process; see also tests/conftest.py.
 PARALLEL := -n auto --dist loadfile
 
 .PHONY: demo test test-all test-faults check format jar docs clean

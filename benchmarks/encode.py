@@ -5,11 +5,11 @@
     python benchmarks/encode.py --precision fp32 bf16 --rounds 5
     python benchmarks/encode.py --memory 10000 100000 --corpus DATA/msmarco-dl22
 
-All encode the same documents with the same backbone (MiniLM) and the same number of threads. They
-run one after the other, each in a new process, for several rounds; the table shows the median. The
-clock starts when the model is loaded and warm, and stops when each vector maps terms to weights.
-SparseEncoder and Pyserini run one encoder with a masked-LM head over the complete vocabulary;
-spade_pyserini runs two encoders.
+All three encode the same documents with the same backbone (MiniLM) and the same number of threads.
+They run one after the other, each in a new process, for several rounds; the table shows the median.
+The clock starts when the model is loaded and warm, and stops when each vector maps terms to
+weights. SparseEncoder and Pyserini run one encoder with a masked-LM head over the complete
+vocabulary; spade_pyserini runs two encoders.
 
 No SPLADE model on MiniLM exists. The other tools therefore get a head made of MiniLM's embeddings,
 with a bias that leaves about as many terms per document as spade-mini has. The amount of work and

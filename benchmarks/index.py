@@ -5,8 +5,8 @@
 
 The vectors are sampled from those of a real encoding (``--vectors``), see ``synthetic.py``. The
 builders read the same files with the same number of threads, one builder after the other. The time
-is that of a whole process, including the start of its JVM. The contents of the index are counted
-afterwards and not timed, because Anserini exits with 0 even if it fails.
+is that of a complete process, including the start of its JVM. Afterwards, and not timed, the
+contents of the index are counted, because Anserini exits with 0 even if it fails.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ r"""Measure latency as the paper does: one thread, one query at a time.
         --plot all.png
 
 Each engine runs in its own process. It searches all topics once to warm up, and then each topic
-``--repeat`` times. A measurement covers a Python call with the text of a query that returns ids and
-scores. The engines are:
+``--repeat`` times. What is measured is one Python call, which takes the text of a query and
+returns ids and scores. The engines are:
 
     ours            Lucene, with this package's searcher
     pyserini        Lucene, with Pyserini's searcher

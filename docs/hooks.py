@@ -23,6 +23,7 @@ PAGES = (
     "examples/README.md",
     "spade_pyserini/corpora/pydoc_data/README.md",
     "spade_pyserini/models/pretrained/spade-mini/README.md",
+    "spade_pyserini/models/pretrained/spade-mini-2/README.md",
 )
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 

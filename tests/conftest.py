@@ -59,7 +59,7 @@ def shared_data(name: str) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A BERT of two layers with random weights, and a WordPiece tokenizer of ninety terms."""
+    """A BERT of two layers with random weights, and a tokenizer of about a hundred WordPieces."""
     folder = tmp_path_factory.mktemp("backbone")
     letters = [*"abcdefghijklmnopqrstuvwxyz.,#"]
     vocabulary = SPECIAL + letters + [f"##{letter}" for letter in letters] + WORDS
@@ -235,7 +235,7 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Run the tests of a file in one process, and in one process both files of the demo."""
+    """Run the tests of a file in one process; both files that use `demo_folder` share one."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):  # type: ignore[misc]

@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--resume",
         action="store_true",
-        help="never start a new run, only continue one in DIR",
+        help="continue an interrupted run, as without this option; warn if there is none",
     )
     return parser
 

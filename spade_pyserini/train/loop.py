@@ -57,7 +57,7 @@ def train(
     """Train a model into the folder ``output``; returns the folder of the best model.
 
     An interrupted run with the same recipe continues after its last checkpoint; with ``resume``,
-    no new run is started. Names of collections are looked up below ``data_dir``.
+    a warning says if there is none. Names of collections are looked up below ``data_dir``.
     """
     return Run(STAGE, recipe, Path(output), data_dir).execute(_train, resume=resume)
 

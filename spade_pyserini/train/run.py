@@ -35,8 +35,8 @@ class Run(NamedTuple):
     def execute(self, work: Callable[[Run], None], *, resume: bool) -> Path:
         """Call ``work`` unless the run is finished; returns the folder of its model.
 
-        An interrupted run is continued. With ``resume``, no new run is started. The main process
-        holds the lock of the folder, so that no other run writes to it.
+        An interrupted run is continued; with ``resume``, a warning says if there is none. The main
+        process holds the lock of the folder, so that no other run writes to it.
         """
         is_main = start_accelerator(self.recipe).is_main_process
         with lock(self.folder) if is_main else nullcontext():
@@ -60,14 +60,13 @@ class Run(NamedTuple):
     def _is_finished(self, resume: bool) -> bool:
         """Whether the run is complete.
 
-        Raises `OutputExistsError` if the folder has a run of another recipe, and `UsageError` if
-        there is nothing to ``resume``. Called before the data is read, which takes longer.
+        Raises `OutputExistsError` if the folder has a run of another recipe, and warns if there is
+        nothing to ``resume``. Called before the data is read, which takes longer.
         """
         path = self.folder / RECIPE
         if not path.exists():
             if resume:
-                message = f"{self.folder} has no run to resume"
-                raise UsageError(f"{message}; leave out resume=True to start one")
+                logger.warning("%s has no run to resume; a new one is started", self.folder)
             return False
         # Settings that did not exist when the run began have their defaults.
         default, new = (_recorded(self.stage, recipe) for recipe in (Recipe(), self.recipe))

@@ -123,7 +123,7 @@ def test_the_list(folder: Path, run: Commands) -> None:
 
 
 def test_a_collection_that_is_nowhere(folder: Path, run: Commands) -> None:
-    """Of a collection that is not in the catalogue, the message names the way to give it."""
+    """For a collection that is not in the catalogue, the message says where to put it."""
     commands = ["spade index --bm25 --corpus my-articles"]
     file = write(entry(collection="my-articles", commands=commands))
     result = run("reproduce", "--condition", "one", "--file", file)

@@ -90,7 +90,7 @@ def test_the_output_is_what_encode_reads(t5: Path, tiny_corpus: Path, tmp_path: 
 
 
 def test_queries_are_the_models_own_samples(t5: Path) -> None:
-    """One batch without padding is what transformers samples with the same seed."""
+    """Without padding, the queries are those that transformers samples with the same seed."""
     text = "the old cat sleeps"
     actual = QueryGenerator(str(t5), SAMPLING).generate([text], seed=7)
     tokenizer = AutoTokenizer.from_pretrained(t5)

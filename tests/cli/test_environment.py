@@ -30,8 +30,7 @@ def test_a_low_memory_limit(tiny_index: Path, tmp_path: Path) -> None:
 
 
 def test_an_ascii_terminal(tiny_index: Path, tmp_path: Path) -> None:
-    """Characters that the terminal does not have are escaped; those that it would obey are not
-    printed."""
+    """Characters that the terminal's encoding lacks are escaped; control characters are removed."""
     tokenizer = tiny_index.with_name("tiny.tokenizer.json")
     from spade_pyserini.index import build_foreign_index
 

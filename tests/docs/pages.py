@@ -8,12 +8,16 @@ from pathlib import Path
 from tests.conftest import ROOT
 
 README = ROOT / "README.md"
-CARD = ROOT / "spade_pyserini" / "models" / "pretrained" / "spade-mini" / "README.md"
+CARDS = ROOT / "spade_pyserini" / "models" / "pretrained"
+CARD = CARDS / "spade-mini" / "README.md"
 GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 RESULTS = sorted((ROOT / "docs" / "results").glob("*.md"))
 PAGES = [
     README,
     CARD,
+    CARDS / "spade-mini-2" / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
     ROOT / "spade_pyserini" / "corpora" / "pydoc_data" / "README.md",
     ROOT / "docs" / "index.md",
     ROOT / "examples" / "README.md",

@@ -186,7 +186,7 @@ def test_added_documents_are_pruned_equally(
     alone = encode_corpus(few, pruning_model, tmp_path / "alone")
     assert alone.removed_expansions == []
 
-    other = pruning_model.with_settings(alpha=0.2)  # determines nothing about the removed terms
+    other = pruning_model.with_settings(alpha=0.2)  # does not affect the removed terms
     encode_corpus(few, other, tmp_path / "alpha", options)
     for change in ({"corpus_gamma": 0.4}, {"k": 2}, {"corpus_few": 0.1}):
         model = pruning_model.with_settings(**change)

@@ -93,7 +93,7 @@ def test_parts_that_do_not_fit_are_not_merged(tiny_model: SpadeModel, tmp_path: 
 
 
 def test_a_corpus_that_grew_between_two_parts(tiny_model: SpadeModel, tmp_path: Path) -> None:
-    """The machine of shard 3 has a corpus without the last file."""
+    """Part 1, the shards 1 and 3, is encoded before the last file of the corpus is written."""
     folder, files = tmp_path / "x", tmp_path / "c"
     files.mkdir()
     lines = (write_corpus(tmp_path / "all", 40) / "corpus.jsonl").read_text().splitlines(True)
@@ -192,7 +192,7 @@ def test_parts_in_the_working_folder(
 def test_bad_documents_of_parts_and_at_the_end(
     tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:
-    """The last line is bad; it follows the last document of a full shard."""
+    """The first and the last line are bad; the last one follows a full shard."""
     corpus = write_corpus(tmp_path / "c", 20)
     (file,) = corpus.glob("*")
     lines = file.read_text().splitlines()

@@ -16,7 +16,7 @@ REMARK = "1 topics retrieve their own text, which is in the corpus (as in ArguAn
 
 @pytest.fixture
 def collection(tmp_path: Path) -> Path:
-    """A collection in BEIR's format: topic 1 is document 1, topic 2 only has its number."""
+    """A collection in BEIR's format: topic 1 is document 1; topic 2 is not document 2."""
     folder = tmp_path / "arguments"
     (folder / "qrels").mkdir(parents=True)
     documents = {"1": ARGUMENT, "2": "Zoos protect species.", "3": "Animals have no duties."}

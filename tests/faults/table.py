@@ -16,7 +16,10 @@ def seed() -> int:
 
 @dataclass
 class Faults:
-    """Counts faults by kind, and collects those that were not survived."""
+    """Counts faults by kind, and collects those that were not survived.
+
+    A fault is survived if the result stays the same, or if a `SpadeError` reports the damage.
+    """
 
     seed: int
     tried: dict[str, int] = field(default_factory=dict)

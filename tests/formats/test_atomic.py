@@ -34,7 +34,7 @@ def test_a_full_disk_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_what_others_put_next_to_a_file_is_not_touched(tmp_path: Path) -> None:
-    """A link with a name that could be guessed is not followed, and no user's file is ours."""
+    """A link with a guessable name is not followed; a user's file is not taken for a leftover."""
     target = tmp_path / "precious"
     target.write_text("keep")
     (tmp_path / ".a.txt.tmp").symlink_to(target)

@@ -29,4 +29,4 @@ def test_empty_documents_are_counted_not_missed(tmp_path: Path, run: Commands) -
 def test_a_bm25_index_of_the_same_corpus(tiny_corpus: Path, tmp_path: Path) -> None:
     manifest = build_bm25_index(open_corpus(str(tiny_corpus)), tmp_path / "x")
     assert (manifest.kind, manifest.documents) == ("bm25", 30)
-    assert not list(tmp_path.glob("*.bm25-input"))
+    assert not list(tmp_path.glob(".*.tmp")), "the input for Anserini is left"

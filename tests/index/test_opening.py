@@ -55,7 +55,7 @@ def test_searches_while_the_index_changes(
 def test_search_right_after_a_kill(
     tiny_index: Path, added_vectors: Path, tmp_path: Path, moment: str, run: Commands
 ) -> None:
-    """Before the next ``spade index`` command cleans up."""
+    """Commands that read work before the next ``spade index`` command has cleaned up."""
     index = copy_artifact(tiny_index, tmp_path / "index")
     old = manifest_path(index).read_bytes()
     previous = copy_artifact(tiny_index, tmp_path / "old")

@@ -77,7 +77,7 @@ build_impact_index(sys.argv[1], sys.argv[2], overwrite=True)
 def test_an_overwriting_build_that_was_killed(
     tiny_index: Path, tiny_vectors: Path, added_vectors: Path, tmp_path: Path, moment: str
 ) -> None:
-    """kill -9 before the new folder, or its manifest, has its name: the old index remains."""
+    """kill -9 before the new folder, or its manifest, is renamed: the old index remains."""
     index = copy_artifact(tiny_index, tmp_path / "index")
     command = [sys.executable, "-c", KILLED, str(added_vectors), str(index), moment]
     assert subprocess.run(command, capture_output=True, check=False).returncode == -9

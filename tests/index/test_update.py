@@ -44,7 +44,7 @@ def test_a_change_that_lucene_cannot_write(
     monkeypatch: pytest.MonkeyPatch,
     command: str,
 ) -> None:
-    """Simulated by a copy without files."""
+    """The failure is simulated by a copy without files."""
     index = copy_artifact(tiny_index, tmp_path / "index")
     monkeypatch.setattr(update, "_link_or_copy", lambda *_: None)
     with pytest.raises(ArtifactError, match=r"Lucene cannot write this index .*; check that"):

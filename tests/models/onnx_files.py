@@ -27,7 +27,8 @@ def export_onnx(model: nn.Module, path: Path) -> None:
     """Write a BERT model to an ONNX file, with batches and texts of any size."""
     path.parent.mkdir(parents=True, exist_ok=True)
     example = torch.ones(2, 5, dtype=torch.long)
-    mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])  # without padding, it is left out
+    # With padding: a mask of ones would be left out of the exported model.
+    mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
     axes = {name: {0: "batch", 1: "length"} for name in INPUTS}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""The model that ships with the package."""
+"""The models that ship with the package."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_in_a_jvm_that_somebody_else_started(tiny_index: Path) -> None:
 def test_an_index_whose_ids_are_no_doc_values(
     tiny_index: Path, tmp_path: Path, run: Commands
 ) -> None:
-    """Written by Lucene's IndexWriter: the id is stored and indexed, but not a doc value."""
+    """Lucene's IndexWriter writes the index: the id is stored, but is not a doc value."""
 
     def lucene(name: str) -> Any:
         return jvm.java_class(f"org.apache.lucene.{name}")

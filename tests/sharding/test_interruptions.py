@@ -112,7 +112,7 @@ def interruptible(model: Path, folder: Path, processes: int) -> subprocess.Popen
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # A shell that runs the tests in the background ignores SIGINT.
+        # If a shell runs the tests in the background, their processes ignore SIGINT.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
 

@@ -70,7 +70,7 @@ def test_workers_that_read_different_corpora_do_not_finish(
 
 
 def two_processes(model: Path, folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
-    """An encoding by two processes that has finished a shard, and the process ids of both."""
+    """An encoding that has finished a shard, and the process ids of its two workers."""
     corpus = write_corpus(folder / "corpus", 3000)
     command = [sys.executable, "-m", "spade_pyserini.encode", "--corpus", str(corpus)]
     command += ["--model", str(model), "--shard-size", "10", "--processes", "2"]

@@ -114,6 +114,6 @@ def test_wrong_calls(pairs: list[str], tmp_path: Path, run: Commands) -> None:
     (tmp_path / "few.txt").write_text("q1 0 d1 1\n")
     few = run("finetune", *pairs, "--qrels", tmp_path / "few.txt")
     assert few.code == 1 and "1 queries have a relevant document, 10 are needed" in few.err
-    untrained = run("finetune", *pairs, "--model", "nowhere")
-    assert untrained.code == 1 and "nowhere" in untrained.err
+    unknown = run("finetune", *pairs, "--model", "nowhere")
+    assert unknown.code == 1 and "nowhere" in unknown.err
     assert not (tmp_path / "mine").exists()

@@ -32,7 +32,7 @@ def test_relevant_documents_are_not_mined_as_negatives(recipe: Recipe, tmp_path:
 
 
 def test_the_pointwise_loss_ignores_removed_query_terms(recipe: Recipe) -> None:
-    """The point-wise loss ignores query terms that were removed from the vocabulary."""
+    """A query whose terms were all removed from the vocabulary has a loss of 0."""
     data, model = load_training_data(recipe), start_model(recipe)
     objective = Objective(recipe, data, model, Extensions([]))
     samples = [0, 1]

@@ -35,7 +35,7 @@ def test_a_head_that_starts_from_query_terms(tmp_path: Path) -> None:
 
 
 def test_logits_are_inner_products_with_the_terms_vectors(tiny_backbone: Path) -> None:
-    """Apart from the layer norm, which removes the scale of a token and one of 32 dimensions."""
+    """They correlate; the layer norm removes the scale of a token and one of 32 dimensions."""
     torch.manual_seed(1)
     model = SpadeModel.from_backbone(tiny_backbone, SpadeConfig(max_length=32, decoder_rank=2))
     matrix = embeddings(model).detach()
