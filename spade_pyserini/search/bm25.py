@@ -26,7 +26,6 @@ class Bm25Searcher(LuceneSearcher):
         super().__init__(index, java_searcher, check=check)
         self._searcher.set_bm25(k1, b)
         self._k1, self._b = float(k1), float(b)
-        self._reader: Any = None
 
     def query_terms(self, text: str) -> list[str]:
         """Return the distinct stems of a text in their order, without stop words."""
@@ -37,25 +36,17 @@ class Bm25Searcher(LuceneSearcher):
         reader_class = jvm.java_class("io.anserini.index.IndexReaderUtils")
         weight = reader_class.getBM25AnalyzedTermWeightWithParameters
         with self._translate_errors():
-            if self._reader is None:
-                self._reader = reader_class.getReader(str(self.index))
             weights = {
-                term: count * float(weight(self._reader, docid, term, self._k1, self._b))
+                term: count * float(weight(self._searcher.reader, docid, term, self._k1, self._b))
                 for term, count in Counter(self._analyze(query)).items()
             }
         matched = {term: weight for term, weight in weights.items() if weight > 0}
         return dict(sorted(matched.items(), key=lambda item: -item[1]))
 
-    def close(self) -> None:
-        """Close the index."""
-        super().close()
-        if self._reader is not None:
-            self._reader.close()
-
     def _analyze(self, text: str) -> list[str]:
         """The stems of a text, as Anserini's default analyzer makes them for index and queries."""
         stems = jvm.java_class("io.anserini.analysis.AnalyzerUtils").analyze(text)
-        return [stems.get(number) for number in range(stems.size())]
+        return list(stems.toArray())
 
     def _query(self, text: str) -> Any:
         return jvm.java_class("java.lang.String")(text)
