@@ -9,6 +9,7 @@ from typing import Any
 
 from spade_pyserini.errors import UsageError
 from spade_pyserini.lucene import jvm
+from spade_pyserini.records import Hit
 from spade_pyserini.search.base import LuceneSearcher
 
 
@@ -47,6 +48,12 @@ class Bm25Searcher(LuceneSearcher):
         """The stems of a text, as Anserini's default analyzer makes them for index and queries."""
         stems = jvm.java_class("io.anserini.analysis.AnalyzerUtils").analyze(text)
         return list(stems.toArray())
+
+    def _batch_search(self, texts: list[str], k: int, threads: int) -> list[list[Hit]]:
+        if len(texts) != 1:
+            return super()._batch_search(texts, k, threads)
+        # Anserini starts a pool of threads for a batch, which takes longer than a search.
+        return [list(self._hits(self._searcher.search(self._query(texts[0]), k)))]
 
     def _query(self, text: str) -> Any:
         return jvm.java_class("java.lang.String")(text)

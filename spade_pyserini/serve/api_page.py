@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from html import escape
 from typing import Any
@@ -49,7 +50,7 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
 
 def _parameter(parameter: dict[str, Any]) -> str:
     schema = parameter["schema"]
-    default = "required" if parameter.get("required") else repr(schema.get("default", ""))
+    default = "required" if parameter.get("required") else json.dumps(schema.get("default"))
     kind = schema.get("type", "")
     return (
         f"<tr><th><code>{escape(parameter['name'])}</code></th><td>{escape(kind)}</td>"

@@ -15,13 +15,15 @@ from spade_pyserini.serve.records import ExpandAnswer, ExpandedTerm
 if TYPE_CHECKING:
     from spade_pyserini.models import SpadeEncoder
 
+PATIENCE = 4.0  # seconds that a request waits for the model
+
 logger = logging.getLogger(__name__)
 
 
 class Expander:
     """A model by name. ``counts`` is the counts file of the corpus that it expands texts for.
 
-    The model is loaded in a thread of its own, so that no request waits for it.
+    The model is loaded in a thread of its own, so that no request waits long for it.
     """
 
     def __init__(self, model: str, counts: Path | None = None) -> None:
@@ -29,6 +31,7 @@ class Expander:
         self._encoder: SpadeEncoder | None = None
         self._problem: str | None = None
         self._lock, self._started = threading.Lock(), False
+        self._done = threading.Event()
 
     def expand(self, text: str) -> ExpandAnswer:
         """Return the terms of a text; raise `RefusedError` while the model is loaded."""
@@ -58,6 +61,7 @@ class Expander:
             if not self._started:
                 self._started = True
                 threading.Thread(target=self._load, name="model", daemon=True).start()
+        self._done.wait(PATIENCE)
         if self._problem:
             raise RefusedError(503, f"the model {self.model} cannot be used: {self._problem}")
         if self._encoder is None:
@@ -78,3 +82,5 @@ class Expander:
         except Exception as error:
             logger.exception("the model could not be loaded")
             self._problem = type(error).__name__
+        finally:
+            self._done.set()

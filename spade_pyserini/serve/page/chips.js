@@ -36,5 +36,5 @@ function chip(term, toggle) {
     onkeydown: (event) => {
       if (event.key === "Delete" || event.key === "Backspace") toggle(term.term);
     },
-  }, term.term, h("small", {}, count), h("i", { "aria-hidden": "true" }, term.removed ? "+" : "×"));
+  }, h("span", {}, term.term), h("small", {}, count), h("i", { "aria-hidden": "true" }, term.removed ? "+" : "×"));
 }

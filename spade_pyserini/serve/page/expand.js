@@ -64,6 +64,8 @@ function showExpansion(answer) {
   fill($("expand-heat"), heatMap(answer.pieces));
   const best = Math.max(1, ...answer.terms.map((term) => term.impact));
   fill($("expand-terms"),
+    h("p", { class: "legend" }, h("span", {}, h("i", { class: "own" }), "from the word itself"),
+      h("span", {}, h("i", { class: "added" }), "from expansion")),
     expansionList(`${plural(added.length, "term")} added`, added, best),
     expansionList(`${plural(own.length, "term")} of the text`, own, best));
 }

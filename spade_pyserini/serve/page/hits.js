@@ -64,7 +64,7 @@ function scoreBar(matched, score, best) {
     const origin = originOf(term);
     const part = h("i", { class: origin, title:
       `${term.term} ${number(term.weight)} (${percent(term.share)}) ${originText[origin]}` });
-    part.style.flexGrow = term.weight;
+    part.style.flex = `${term.weight} 1 0px`;
     return part;
   });
   const said = matched.map((term) =>

@@ -30,11 +30,14 @@ function showAnswer(answer) {
 }
 
 function summaryText(answer) {
-  const spade = answer.results.spade;
+  const { spade, bm25 } = answer.results;
   const judged = answer.judged
     ? ` Judged topic ${answer.judged.qid}: ${plural(answer.judged.relevant, "relevant document")}.` : "";
-  if (!spade) return judged.trim();
-  return `${plural(spade.hits.length, "hit")} of SpaDE.${judged}`;
+  if (!spade || !bm25) return `${plural((spade || bm25).hits.length, "hit")}.${judged}`;
+  const others = new Set(bm25.hits.map((hit) => hit.docid));
+  const same = spade.hits.filter((hit) => others.has(hit.docid)).length;
+  const share = `${same} of the first ${spade.hits.length}`;
+  return `SpaDE and BM25 have ${same ? share : "none of their first"} hits in common.${judged}`;
 }
 
 function column(answer, engine, engines) {
