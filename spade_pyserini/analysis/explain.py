@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from spade_pyserini.formats.tables import render
@@ -75,6 +75,13 @@ def split_by_impact(
 ) -> Iterator[tuple[str, int]]:
     """Yield words, signs and spaces, each with the largest impact of its WordPieces, or 0."""
     impacts = {term.term: term.impact for term in terms if term.in_document}
+    return words_with_impacts(text, impacts, wordpieces)
+
+
+def words_with_impacts(
+    text: str, impacts: Mapping[str, int], wordpieces: WordPieces
+) -> Iterator[tuple[str, int]]:
+    """Do the same as `split_by_impact` with the impacts of the text's terms."""
     for piece in re.findall(r"\w+|[^\w\s]|\s+", text):
         own = [impacts.get(term, 0) for term in wordpieces.query_terms(piece)]
         yield piece, max(own, default=0)

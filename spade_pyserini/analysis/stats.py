@@ -42,7 +42,7 @@ def index_stats(
     with open_postings(folder) as postings:
         manifest = locate(folder, foreign=True).manifest
         figures = postings.statistics(max(frequent, EXAMINED))
-    path = Path(counts) if counts else _find_counts(folder, manifest)
+    path = Path(counts) if counts else find_counts(folder, manifest)
     contained = None if path is None else _contained_shares(path)
     size = folder_bytes(folder)
     lengths = figures.lengths
@@ -61,8 +61,8 @@ def index_stats(
     }
 
 
-def _find_counts(folder: Path, manifest: IndexManifest) -> Path | None:
-    """The counts file of the vectors of an index in ``index/X``, if they are in ``encode/X``."""
+def find_counts(folder: Path, manifest: IndexManifest) -> Path | None:
+    """Return the counts file of an index in ``index/X``, if its vectors are in ``encode/X``."""
     vectors = folder.absolute().parent.parent / "encode" / folder.absolute().name
     path = sibling(vectors, "counts.json")
     if not (path.is_file() and manifest_path(vectors).is_file()):

@@ -42,6 +42,11 @@ STEPS = (
     f"evaluate --qrels {TOPICS} --run runs/run.{BM25}.{TOPICS}.txt runs/run.{SPADE}.{TOPICS}.txt",
 )
 
+SERVE = (
+    f"spade serve --index index/{SPADE} --bm25 index/{BM25} --qrels {EXAMPLE_TOPICS} "
+    f"--model {MODEL}"
+)
+
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade demo``."""
@@ -63,6 +68,8 @@ def run(options: argparse.Namespace) -> None:
         print(f"  spade {step}")
     print(f'  spade search --index index/{SPADE} --query "YOUR WORDS"')
     print(f"\n{_limit()}")
+    print("\nTo search and compare in a browser, start the server and open the page it names:")
+    print(f"  {SERVE}")
 
 
 def _print_results() -> None:

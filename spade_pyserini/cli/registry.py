@@ -29,6 +29,9 @@ GROUPS = {
         "search": "topics or a query to ranked hits     runs/run.<corpus>.<model>.<topics>.txt",
         "evaluate": "score runs against relevance judgements, with significance tests",
     },
+    "to look at": {
+        "serve": "a page and a JSON server for an index: search, compare with BM25, see why",
+    },
     "models and texts": {
         "finetune": "fine-tune a model on your own queries and relevant documents",
         "train": "train the dual encoder with a recipe",

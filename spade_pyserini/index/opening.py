@@ -96,11 +96,11 @@ def index_tokenizer(index: Path, tokenizer: str | Path | None = None) -> WordPie
 def retry_changes(index: Path, function: Callable[[], T]) -> T:
     """Call ``function``, and again if it failed while the index was changed."""
     for _ in range(ATTEMPTS):
-        before = _state(index)
+        before = index_state(index)
         try:
             return function()
         except (ArtifactError, InputError, NotFoundError, OSError):
-            if _state(index) == before:
+            if index_state(index) == before:
                 raise
     raise ArtifactError(f"{index} changes all the time; wait until no process writes it")
 
@@ -136,7 +136,7 @@ def commit_digest(folder: Path) -> str | None:
     return sha256(folder / generations[max(generations)]) if generations else None
 
 
-def _state(index: Path) -> tuple[tuple[int, int] | None, ...]:
+def index_state(index: Path) -> tuple[tuple[int, int] | None, ...]:
     """Return what changes with every step of a change: the folder and the manifest."""
     return tuple(_inode(path) for path in (index, manifest_path(index)))
 

@@ -39,6 +39,14 @@ class DocumentIds(NamedTuple):
     left_out: int
 
 
+class TermSpan(NamedTuple):
+    """A WordPiece at its position in a text; ``term`` is None for a word without a WordPiece."""
+
+    term: str | None
+    start: int
+    end: int
+
+
 class WordPieces:
     """A WordPiece tokenizer: queries to terms, documents to vocabulary ids."""
 
@@ -116,10 +124,20 @@ class WordPieces:
 
     def unknown_words(self, text: str) -> list[str]:
         """Return the words of a query that the vocabulary cannot represent. They have no terms."""
+        return [text[span.start : span.end] for span in self.spans(text) if span.term is None]
+
+    def spans(self, text: str) -> list[TermSpan]:
+        """Return all WordPieces of a query with their positions, also those that are repeated.
+
+        Other special tokens than that of unknown words are left out, as in `query_terms`.
+        """
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         unknown = self._definition["model"]["unk_token"]
-        pairs = zip(encoding.tokens, encoding.offsets, strict=True)
-        return [text[start:end] for token, (start, end) in pairs if token == unknown]
+        return [
+            TermSpan(None if token == unknown else token, start, end)
+            for token, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True)
+            if token == unknown or token not in self.special_tokens
+        ]
 
     @cached_property
     def term_ids(self) -> dict[str, int]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from spade_pyserini.errors import ArtifactError, UsageError
@@ -102,22 +102,35 @@ def answer_query(
         hits = searcher.search(query, k)
     else:
         hits = search_documents(searcher, query, k, delimiter)
-    documents = find([hit.docid for hit in hits]) if find and hits else {}
-    described = (
-        _describe(searcher, query, rank, hit, documents.get(hit.docid))
-        for rank, hit in enumerate(hits, start=1)
-    )
+    described = describe_hits(searcher, hits, partial(matched_terms, searcher, query), find)
     ignored = (
         searcher.wordpieces.unknown_words(query) if isinstance(searcher, ImpactSearcher) else []
     )
-    return Answers(query, tuple(searcher.query_terms(query)), tuple(ignored), tuple(described))
+    return Answers(query, tuple(searcher.query_terms(query)), tuple(ignored), described)
+
+
+def describe_hits(
+    searcher: Searcher,
+    hits: Sequence[Hit],
+    weights_of: Callable[[str], Mapping[str, float]],
+    find: FindDocuments | None = None,
+) -> tuple[Answer, ...]:
+    """Describe hits; ``weights_of`` returns the matched terms of a docid with their weights."""
+    documents = find([hit.docid for hit in hits]) if find and hits else {}
+    return tuple(
+        _describe(searcher, rank, hit, weights_of(hit.docid), documents.get(hit.docid))
+        for rank, hit in enumerate(hits, start=1)
+    )
 
 
 def _describe(
-    searcher: Searcher, query: str, rank: int, hit: Hit, document: Document | None
+    searcher: Searcher,
+    rank: int,
+    hit: Hit,
+    weights: Mapping[str, float],
+    document: Document | None,
 ) -> Answer:
-    weights = _matched_terms(searcher, query, hit.docid)
-    in_text = None if document is None else {*searcher.query_terms(document.contents)}
+    in_text = _terms_in_text(searcher, weights, document)
     matched = tuple(
         MatchedTerm(
             term,
@@ -140,8 +153,22 @@ def _describe(
     )
 
 
-def _matched_terms(searcher: Searcher, query: str, docid: str) -> Mapping[str, float]:
-    """The terms of a hit; `ArtifactError` if the index does not find its own hit again."""
+def _terms_in_text(
+    searcher: Searcher, matched: Mapping[str, float], document: Document | None
+) -> Collection[str] | None:
+    """The terms of a document's text, or those of them that match; None if it is not known."""
+    if document is None:
+        return None
+    if isinstance(searcher, Bm25Searcher):  # it matches nothing else
+        return matched
+    return frozenset(searcher.query_terms(document.contents))
+
+
+def matched_terms(searcher: Searcher, query: str, docid: str) -> Mapping[str, float]:
+    """Return the terms of a hit with their weights.
+
+    Raises `ArtifactError` if the index does not find its own hit again.
+    """
     try:
         return searcher.matched_terms(query, docid)
     except UsageError:

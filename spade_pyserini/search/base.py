@@ -22,6 +22,13 @@ from spade_pyserini.records import Hit, Ranking, Topic
 MOST_HITS = 1_000_000
 
 
+def check_hits(k: int) -> int:
+    """Return the number of hits ``k``; raise `UsageError` if it is not from 1 to `MOST_HITS`."""
+    if not 1 <= k <= MOST_HITS:
+        raise UsageError(f"the number of hits must be from 1 to {MOST_HITS:,}, not {k:,}")
+    return k
+
+
 class OpenedIndex(NamedTuple):
     """The manifest of an index and its searcher in Java."""
 
@@ -78,8 +85,7 @@ class LuceneSearcher:
 
     def batch_search(self, topics: list[Topic], k: int = 1000, threads: int = 1) -> list[Ranking]:
         """Search several topics in one Java call; return their rankings in the same order."""
-        if not 1 <= k <= MOST_HITS:
-            raise UsageError(f"the number of hits must be from 1 to {MOST_HITS:,}, not {k:,}")
+        check_hits(k)
         for topic in topics:
             if not is_valid_unicode(topic.text):
                 raise UsageError(f"the query {topic.text!r} is not valid Unicode")

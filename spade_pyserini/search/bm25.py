@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import UsageError
 from spade_pyserini.lucene import jvm
+from spade_pyserini.records import Hit
 from spade_pyserini.search.base import LuceneSearcher
 
 
@@ -24,9 +26,9 @@ class Bm25Searcher(LuceneSearcher):
             raise UsageError(f"BM25 needs k1 of 0 or more and b from 0 to 1, not {k1} and {b}")
         java_searcher = jvm.java_class("io.anserini.search.SimpleSearcher")
         super().__init__(index, java_searcher, check=check)
+        self._has_spade_jar = jvm.has_spade_jar()
         self._searcher.set_bm25(k1, b)
         self._k1, self._b = float(k1), float(b)
-        self._reader: Any = None
 
     def query_terms(self, text: str) -> list[str]:
         """Return the distinct stems of a text in their order, without stop words."""
@@ -34,28 +36,42 @@ class Bm25Searcher(LuceneSearcher):
 
     def matched_terms(self, query: str, docid: str) -> dict[str, float]:
         """Return the terms of the query that a document has, with their scores, largest first."""
-        reader_class = jvm.java_class("io.anserini.index.IndexReaderUtils")
-        weight = reader_class.getBM25AnalyzedTermWeightWithParameters
+        counts = Counter(self._analyze(query))
         with self._translate_errors():
-            if self._reader is None:
-                self._reader = reader_class.getReader(str(self.index))
-            weights = {
-                term: count * float(weight(self._reader, docid, term, self._k1, self._b))
-                for term, count in Counter(self._analyze(query)).items()
-            }
-        matched = {term: weight for term, weight in weights.items() if weight > 0}
+            weights = self._term_weights(list(counts), docid)
+        matched = {term: counts[term] * weight for term, weight in weights.items() if weight > 0}
         return dict(sorted(matched.items(), key=lambda item: -item[1]))
 
-    def close(self) -> None:
-        """Close the index."""
-        super().close()
-        if self._reader is not None:
-            self._reader.close()
+    def _term_weights(self, terms: list[str], docid: str) -> dict[str, float]:
+        """The score of each term in a document; terms that it does not have may be left out."""
+        reader = self._searcher.reader
+        if self._has_spade_jar and terms:
+            weights = jvm.spade_class("Bm25Hits").weights
+            lines = weights(reader, " ".join(terms), docid, self._k1, self._b)
+            return dict(_parse(lines))
+        utils = jvm.java_class("io.anserini.index.IndexReaderUtils")
+        weight = utils.getBM25AnalyzedTermWeightWithParameters
+        return {term: float(weight(reader, docid, term, self._k1, self._b)) for term in terms}
 
     def _analyze(self, text: str) -> list[str]:
         """The stems of a text, as Anserini's default analyzer makes them for index and queries."""
         stems = jvm.java_class("io.anserini.analysis.AnalyzerUtils").analyze(text)
-        return [stems.get(number) for number in range(stems.size())]
+        return list(stems.toArray())
+
+    def _batch_search(self, texts: list[str], k: int, threads: int) -> list[list[Hit]]:
+        if len(texts) != 1 or not self._has_spade_jar:
+            return super()._batch_search(texts, k, threads)
+        # Anserini starts threads for a batch, and Python needs a call for every field of a hit:
+        # both take longer than a search.
+        lines = jvm.spade_class("Bm25Hits").search(self._searcher, texts[0], k)
+        return [[Hit(docid, score) for docid, score in _parse(lines)]]
 
     def _query(self, text: str) -> Any:
         return jvm.java_class("java.lang.String")(text)
+
+
+def _parse(lines: str) -> Iterator[tuple[str, float]]:
+    """Parse lines of a score, a space and a name."""
+    for line in lines.split("\n")[:-1]:
+        score, _, name = line.partition(" ")
+        yield name, float(score)

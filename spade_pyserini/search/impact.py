@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import UsageError
-from spade_pyserini.index.opening import IndexFiles, open_postings
-from spade_pyserini.index.postings import Postings, parse_impacts
+from spade_pyserini.index.opening import IndexFiles
+from spade_pyserini.index.postings import parse_impacts
 from spade_pyserini.index.tokenizer import load_tokenizer
 from spade_pyserini.lucene import jvm
 from spade_pyserini.records import Hit
-from spade_pyserini.search.base import LuceneSearcher, OpenedIndex
+from spade_pyserini.search.base import LuceneSearcher, OpenedIndex, check_hits
 
 
 class ImpactSearcher(LuceneSearcher):
@@ -39,7 +39,6 @@ class ImpactSearcher(LuceneSearcher):
             java_searcher = jvm.spade_class("ImpactHits")
         else:
             java_searcher = jvm.java_class("io.anserini.search.SimpleImpactSearcher")
-        self._postings: Postings | None = None
         super().__init__(index, java_searcher, check=check, foreign=bool(tokenizer))
 
     def _open(self, files: IndexFiles) -> OpenedIndex:
@@ -51,11 +50,33 @@ class ImpactSearcher(LuceneSearcher):
 
         Every call reads all terms of the index, so it suits a few documents, not all.
         """
-        if self._impacts("", docid) is None:
-            return None
-        if self._postings is None:
-            self._postings = open_postings(self.index, check=False)
-        return self._postings.vectors([docid])[0]
+        jvm.spade_class("ImpactHits")  # raises JavaError without spade.jar
+        with self._translate_errors():
+            lines = self._searcher.vector(docid)
+        return None if lines is None else parse_impacts(lines)
+
+    def search_terms(self, terms: Sequence[str], k: int = 10) -> list[Hit]:
+        """Return the ``k`` best documents for some WordPieces, such as a part of a query's.
+
+        The score of a document for a single term is the term's impact.
+        """
+        jvm.spade_class("ImpactHits")  # raises JavaError without spade.jar
+        if not terms:
+            return []
+        k = min(check_hits(k), max(self.manifest.documents, 1))
+        with jvm.deferred_interrupt(), self._translate_errors():
+            return _parse_hits(self._searcher.search(" ".join(terms), k))
+
+    def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """Return the number of documents with each term; 0 for a term that no document has.
+
+        Deleted documents count until Lucene merges their segment.
+        """
+        jvm.spade_class("ImpactHits")  # raises JavaError without spade.jar
+        if not terms:
+            return {}
+        with self._translate_errors():
+            return parse_impacts(self._searcher.frequencies(" ".join(terms)))
 
     def query_terms(self, text: str) -> list[str]:
         """Return the distinct WordPieces of a query in their order."""
@@ -77,12 +98,6 @@ class ImpactSearcher(LuceneSearcher):
         with self._translate_errors():
             missing: str = self._searcher.missing(" ".join(terms))
         return missing.split()
-
-    def close(self) -> None:
-        """Close the index."""
-        super().close()
-        if self._postings is not None:
-            self._postings.close()
 
     def _impacts(self, terms: str, docid: str) -> dict[str, int] | None:
         """Return the impacts of some terms in a document; None if there is no such document."""

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from spade_pyserini import ImpactSearcher, read_topics, read_vectors
-from spade_pyserini.cli.demo import EXAMPLE_TOPICS, EXAMPLES, SPADE
+from spade_pyserini.cli import registry
+from spade_pyserini.cli.demo import EXAMPLE_TOPICS, EXAMPLES, SERVE, SPADE
 from tests.commands import shell
 from tests.conftest import ROOT
 from tests.evaluate.test_measures import assert_same_digits
@@ -71,7 +72,15 @@ def test_the_examples_are_answered_and_bm25_is_next_to_them(folder: Path) -> Non
 
 def test_the_demo_lists_its_commands(folder: Path) -> None:
     out = (folder / "demo.out").read_text()
-    assert len(re.findall(r"^  spade ", out, flags=re.MULTILINE)) == 7
+    assert len(re.findall(r"^  spade ", out, flags=re.MULTILINE)) == 8
+
+
+def test_the_demo_ends_with_the_line_that_starts_the_server(folder: Path) -> None:
+    last = (folder / "demo.out").read_text().splitlines()[-1].strip()
+    assert last == SERVE
+    options = registry.load("serve").parser().parse_args(last.split()[2:])
+    for index in (options.index, options.bm25):
+        assert (folder / index).is_dir()
 
 
 def test_the_scores_of_the_demo_are_trec_evals(folder: Path) -> None:

@@ -16,6 +16,7 @@ HEAVY = {
     *("torch", "transformers", "tokenizers", "sentence_transformers", "peft", "accelerate"),
     *("numpy", "scipy", "pandas", "matplotlib", "faiss", "datasets", "pyarrow", "ray"),
     *("jnius", "pyserini", "ir_datasets", "ir_measures", "pytrec_eval", "yaml", "requests"),
+    *("fastapi", "uvicorn", "pydantic"),
 }
 SHARED = {"__init__", "arguments", "flags", "main", "queries", "registry"}
 PROGRAM = """

@@ -33,6 +33,15 @@ def test_words_that_the_vocabulary_cannot_represent() -> None:
     assert MINILM.unknown_words("hello [SEP] deleting") == []
 
 
+def test_spans_are_the_positions_of_wordpieces() -> None:
+    text = "Deleting \u9fa5 [SEP] delete"
+    spans = [(span.term, text[span.start : span.end]) for span in MINILM.spans(text)]
+    assert spans == [
+        *(("del", "Del"), ("##eti", "eti"), ("##ng", "ng"), (None, "\u9fa5")),
+        *(("del", "del"), ("##ete", "ete")),
+    ]
+
+
 @given(st.text())
 def test_terms_are_those_of_the_bert_tokenizer(text: str) -> None:
     tokens = TOKENIZER.tokenize(text)

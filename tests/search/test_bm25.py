@@ -9,6 +9,7 @@ import pytest
 
 from spade_pyserini import Bm25Searcher, ImpactSearcher, build_bm25_index, open_corpus
 from spade_pyserini.errors import ArtifactError, UsageError
+from spade_pyserini.records import Topic
 from spade_pyserini.search import open_searcher
 
 pytestmark = pytest.mark.java
@@ -35,3 +36,18 @@ def test_a_query_of_thousands_of_terms(tmp_path: Path) -> None:
     build_bm25_index(open_corpus(str(tmp_path / "c.jsonl")), tmp_path / "bm25")
     with Bm25Searcher(tmp_path / "bm25") as searcher:
         assert [hit.docid for hit in searcher.search(" ".join(words))] == ["d"]
+
+
+def test_one_query_has_the_hits_and_weights_of_anserini(tiny_corpus: Path, tmp_path: Path) -> None:
+    build_bm25_index(open_corpus(str(tiny_corpus)), tmp_path / "bm25")
+    query = "the old cat, cats and rivers"
+    with Bm25Searcher(tmp_path / "bm25", 1.2, 0.75) as searcher:
+        one = searcher.search(query, 30)
+        batch = searcher.batch_search([Topic("1", query), Topic("2", "dog")], 30)
+        ours = [searcher.matched_terms(query, hit.docid) for hit in one]
+        searcher._has_spade_jar = False  # as in a JVM that pyserini started
+        assert searcher.search(query, 30) == one == batch[0].hits
+        for hit, weights in zip(one, ours, strict=True):
+            assert searcher.matched_terms(query, hit.docid) == weights
+            assert sum(weights.values()) == pytest.approx(hit.score, rel=1e-3)
+    assert one

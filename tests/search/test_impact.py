@@ -14,6 +14,7 @@ import pytest
 from spade_pyserini import ImpactSearcher, read_vectors
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.index import build_foreign_index
+from spade_pyserini.index.opening import open_postings
 from spade_pyserini.lucene import jvm, runtime
 from spade_pyserini.records import Topic
 from tests.commands import Commands, child
@@ -200,3 +201,20 @@ def test_the_impacts_of_a_document(tiny_index: Path, tiny_vectors: Path) -> None
         assert matched == {term: vector.impacts[term] for term in matched}
         with pytest.raises(UsageError, match="has no document 'no-such-id'"):
             searcher.matched_terms("cat", "no-such-id")
+
+
+def test_some_terms_of_a_query_are_searched(tiny_index: Path) -> None:
+    with ImpactSearcher(tiny_index) as searcher:
+        assert searcher.search_terms(["old", "cat"], 30) == searcher.search("old cat", 30)
+        (best, *_) = searcher.search_terms(["cat"], 30)
+        assert searcher.matched_terms("cat", best.docid) == {"cat": best.score}
+        assert searcher.search_terms([]) == []
+        with pytest.raises(UsageError, match="from 1 to"):
+            searcher.search_terms(["cat"], 0)
+
+
+def test_document_frequencies_count_the_documents_of_a_term(tiny_index: Path) -> None:
+    with ImpactSearcher(tiny_index) as searcher, open_postings(tiny_index) as postings:
+        expected = {term.term: len(term.documents) for term in postings.terms()}
+        assert searcher.document_frequencies([*expected, "##q"]) == {**expected, "##q": 0}
+        assert searcher.document_frequencies([]) == {}

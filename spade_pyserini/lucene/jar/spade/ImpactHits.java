@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -159,6 +160,23 @@ public final class ImpactHits implements AutoCloseable {
     return null;
   }
 
+  /**
+   * Returns the vector of a document: a line "term impact" for each term, in byte order; null if
+   * there is no such document. Reads all terms of the document's segment.
+   */
+  public String vector(String id) throws IOException {
+    for (LeafReaderContext leaf : reader.leaves()) {
+      int document = ImpactPostings.find(leaf.reader(), id);
+      if (document != DocIdSetIterator.NO_MORE_DOCS) {
+        TreeMap<Integer, StringBuilder> lines = new TreeMap<>();
+        lines.put(document, new StringBuilder());
+        ImpactPostings.read(leaf.reader(), lines);
+        return lines.get(document).toString();
+      }
+    }
+    return null;
+  }
+
   /** Returns those of the terms that no document has, separated by blanks. */
   public String missing(String terms) throws IOException {
     StringBuilder missing = new StringBuilder();
@@ -168,6 +186,19 @@ public final class ImpactHits implements AutoCloseable {
       }
     }
     return missing.toString();
+  }
+
+  /**
+   * Returns the document frequencies of some terms: a line "term frequency" for each. Documents
+   * that were deleted count until their segment is merged.
+   */
+  public String frequencies(String terms) throws IOException {
+    StringBuilder lines = new StringBuilder();
+    for (String term : terms.split(" ")) {
+      int documents = reader.docFreq(new Term("contents", term));
+      lines.append(term).append(' ').append(documents).append('\n');
+    }
+    return lines.toString();
   }
 
   /** Returns the ids of the hits; reads them in the order of the documents. */

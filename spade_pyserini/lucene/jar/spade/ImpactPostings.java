@@ -153,7 +153,7 @@ public final class ImpactPostings implements AutoCloseable {
   }
 
   /** Appends the terms and impacts of the wanted documents of a segment, in one pass. */
-  private static void read(LeafReader leaf, TreeMap<Integer, StringBuilder> wanted)
+  static void read(LeafReader leaf, TreeMap<Integer, StringBuilder> wanted)
       throws IOException {
     Terms terms = leaf.terms("contents");
     if (terms == null || wanted.isEmpty()) {

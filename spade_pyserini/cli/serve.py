@@ -1,0 +1,142 @@
+"""``spade serve``: a page and a JSON server for an index."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spade_pyserini.cli import arguments
+from spade_pyserini.errors import UsageError
+
+if TYPE_CHECKING:
+    from spade_pyserini.formats.index_manifest import IndexManifest
+    from spade_pyserini.search.texts import Texts
+    from spade_pyserini.serve.service import ServeOptions
+
+EXAMPLE = """spade serve --index index/pydoc.spade-mini
+  spade serve --index index/pydoc.spade-mini --bm25 index/pydoc.bm25 --qrels pydoc/dev"""
+
+logger = logging.getLogger(__name__)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``spade serve``."""
+    description = (
+        "Serve an index: a page to search, to compare with BM25 and to see why a document matches, "
+        "and the same as JSON. Only this machine can reach it, unless --host says otherwise. "
+        "A change of the index is noticed. Ctrl-C stops the server."
+    )
+    parser = arguments.new_parser("serve", description, EXAMPLE)
+    add = parser.add_argument
+    add("--index", required=True, metavar="DIR", help="an impact index of `spade index`")
+    add("--bm25", metavar="DIR", help="a BM25 index of the same documents, to compare with")
+    summary = "show the texts of this corpus (default: the one of the index)"
+    arguments.add_corpus(parser, summary=summary)
+    add(
+        "--qrels",
+        nargs="+",
+        default=[],
+        metavar="NAME|FILE",
+        help="mark judged documents of queries that are topics of these splits or qrels files",
+    )
+    add("--topics", metavar="NAME|FILE", help="the topics of --qrels, if that is a file")
+    add("--model", metavar="NAME|DIR", help="expand texts with this model, loaded when needed")
+    add("--tokenizer", metavar="NAME|PATH", help="of an index that another tool built")
+    arguments.add_data_dir(parser)
+    add("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all networks")
+    add("--port", type=arguments.integer(0, 65535), default=8080, help="0 for any free port")
+    add(
+        "--threads",
+        type=arguments.threads,
+        metavar="N",
+        help="requests to answer at the same time (default: one per core, at most 8)",
+    )
+    add(
+        "--timeout",
+        type=arguments.positive,
+        default=10,
+        metavar="SECONDS",
+        help="give up a request after this time",
+    )
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Open the indexes, print the address, and serve until Ctrl-C."""
+    served = _options(options)
+
+    from spade_pyserini.serve import server
+    from spade_pyserini.serve.service import Service
+
+    listener = server.listen(options.host, options.port)
+    if not server.is_loopback(options.host):
+        logger.warning(
+            "%s can be reached from other machines: everybody there can read the documents of the "
+            "index. There is no login and no encryption; put a proxy in front for both",
+            options.host,
+        )
+    with listener:
+        address = server.address_of(listener, options.host)
+        server.run(
+            Service(served),
+            listener,
+            options.host,
+            lambda: print(f"serving {options.index} at {address}  (Ctrl-C stops)", flush=True),
+            log_requests=options.verbose,
+        )
+    print("stopped")
+
+
+def _options(options: argparse.Namespace) -> ServeOptions:
+    """What to serve. Mistakes in paths and names are found here, before the server starts."""
+    from spade_pyserini.index.opening import locate
+    from spade_pyserini.models.hub import check_model
+    from spade_pyserini.serve.judgements import read_judgements
+    from spade_pyserini.serve.limits import Limits, default_threads
+    from spade_pyserini.serve.service import ServeOptions
+
+    if options.topics and not options.qrels:
+        raise UsageError("--topics applies only with --qrels")
+    if options.model is not None:
+        check_model(options.model)
+    index = Path(options.index)
+    manifest = locate(index, foreign=bool(options.tokenizer)).manifest
+    limits = Limits(threads=options.threads or default_threads(), seconds=float(options.timeout))
+    return ServeOptions(
+        index=index,
+        open_texts=_texts_opener(options),
+        bm25=Path(options.bm25) if options.bm25 else None,
+        tokenizer=options.tokenizer,
+        model=options.model,
+        counts=_counts(index, manifest),
+        judgements=read_judgements(options.qrels, options.topics, data_dir=options.data_dir),
+        limits=limits,
+    )
+
+
+def _counts(index: Path, manifest: IndexManifest) -> Path | None:
+    """The counts of the corpus, which some models need to weigh the terms of a text."""
+    from spade_pyserini.analysis.stats import find_counts
+
+    return find_counts(index, manifest)
+
+
+def _texts_opener(options: argparse.Namespace) -> Callable[[IndexManifest], Texts]:
+    """A function that opens the texts: of ``--corpus``, or those that the manifest remembers."""
+    from spade_pyserini.corpora import apply_transforms
+    from spade_pyserini.search.texts import Texts, open_texts
+
+    named = arguments.open_corpus(options) if options.corpus else None
+
+    def open_named_or_recorded(manifest: IndexManifest) -> Texts:
+        if named is None:
+            return open_texts(manifest, data_dir=options.data_dir, keep=True)
+        segments = [source["segment"] for source in manifest.sources if "segment" in source]
+        # The documents of the index may be passages.
+        corpus = apply_transforms(named, segments[0]) if segments else named
+        return Texts([corpus], keep=True)
+
+    return open_named_or_recorded

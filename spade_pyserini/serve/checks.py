@@ -1,0 +1,42 @@
+"""Check the parameters of requests against the limits; the errors say what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spade_pyserini.formats.unicode import is_valid_unicode
+from spade_pyserini.serve.limits import Limits, RefusedError
+from spade_pyserini.serve.query import ENGINES, SearchRequest
+
+
+def checked_search(
+    limits: Limits, query: str, k: int, without: Sequence[str], engine: str, brief: bool
+) -> SearchRequest:
+    """Return the request of ``/search``."""
+    if len(without) > limits.removed:
+        raise RefusedError(400, f"without: more than {limits.removed} terms")
+    if engine not in ("all", *ENGINES):
+        raise RefusedError(400, f"engine: {engine[:20]!r} is not one of all, spade, bm25")
+    return SearchRequest(
+        checked_text("q", query, limits.query),
+        checked_hits(limits, k),
+        frozenset(checked_text("without", term, limits.docid) for term in without),
+        ENGINES if engine == "all" else (engine,),
+        brief,
+    )
+
+
+def checked_hits(limits: Limits, k: int) -> int:
+    """Return a number of hits from 1 to the limit."""
+    if not 1 <= k <= limits.hits:
+        raise RefusedError(400, f"k: {k} is not from 1 to {limits.hits:,}")
+    return k
+
+
+def checked_text(name: str, text: str, most: int) -> str:
+    """Return a text of at most ``most`` characters that is valid Unicode."""
+    if len(text) > most:
+        raise RefusedError(400, f"{name}: {len(text):,} characters; the limit is {most:,}")
+    if not is_valid_unicode(text):
+        raise RefusedError(400, f"{name}: the text is not valid Unicode")
+    return text

@@ -1,0 +1,94 @@
+"""The outermost layer of the server: checks hosts and sizes, and adds headers to all answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+    # A page has a policy of its own; everything else needs nothing.
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+}
+
+
+class Guard:
+    """Refuses requests to other hosts and with large bodies.
+
+    hosts: the names that a browser may use for this server, None for any. Without this check, a
+    website could reach a server on loopback through a name of its own (DNS rebinding).
+    """
+
+    def __init__(self, app: ASGIApp, most_bytes: int, hosts: Iterable[str] | None) -> None:
+        self._app, self._most = app, most_bytes
+        self._hosts = None if hosts is None else frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        headers = Headers(scope=scope)
+        if not self._knows(headers.get("host", "")):
+            await _refuse(send_with_headers, 421, "this server does not answer for that host name")
+        elif self._is_large(headers.get("content-length")):
+            await _refuse(send_with_headers, 413, self._too_large)
+        else:
+            await self._app(scope, self._limited(receive), send_with_headers)
+
+    def _knows(self, host: str) -> bool:
+        if self._hosts is None:
+            return True
+        try:
+            return urlsplit(f"//{host}").hostname in self._hosts
+        except ValueError:
+            return False
+
+    def _is_large(self, length: str | None) -> bool:
+        return length is not None and (not length.isdecimal() or int(length) > self._most)
+
+    @property
+    def _too_large(self) -> str:
+        return f"the body of the request is larger than {self._most:,} bytes"
+
+    def _limited(self, receive: Receive) -> Receive:
+        """Count the bytes of a body whose length is not announced."""
+        received = 0
+
+        async def limited() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self._most:
+                raise HTTPException(413, self._too_large)
+            return message
+
+        return limited
+
+
+async def _refuse(send: Send, status: int, error: str) -> None:
+    body = json.dumps({"error": error}).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),  # what remains of the body is not read
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

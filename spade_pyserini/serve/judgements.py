@@ -1,0 +1,77 @@
+"""Relevance judgements for queries as people type them: found by the text of the topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from spade_pyserini.corpora.qrels import read_qrels, relevance_level
+from spade_pyserini.corpora.topics import read_topics
+from spade_pyserini.errors import NotFoundError
+from spade_pyserini.records import Topic
+
+EXAMPLES = 6  # topics that the page shows before the first search
+
+
+class JudgedTopic(NamedTuple):
+    """A topic with its grades by document id; a document is relevant from the grade ``level``."""
+
+    qid: str
+    text: str
+    grades: dict[str, int]
+    level: int
+
+    @property
+    def relevant(self) -> int:
+        """The number of relevant documents."""
+        return sum(grade >= self.level for grade in self.grades.values())
+
+
+class Judgements:
+    """The judged topics of several sets of judgements."""
+
+    def __init__(self, topics: Iterable[JudgedTopic] = ()) -> None:
+        self._topics = {_key(topic.text): topic for topic in topics}
+
+    def find(self, query: str) -> JudgedTopic | None:
+        """Return the topic with the text of a query; case and spaces do not matter."""
+        return self._topics.get(_key(query))
+
+    def examples(self) -> list[str]:
+        """Return the texts of a few topics that have a relevant document."""
+        texts = [topic.text for topic in self._topics.values() if topic.relevant]
+        return texts[:: max(1, len(texts) // EXAMPLES)][:EXAMPLES]
+
+    def __len__(self) -> int:
+        return len(self._topics)
+
+
+def read_judgements(
+    names: Iterable[str], topics: str | None = None, *, data_dir: str | Path | None = None
+) -> Judgements:
+    """Read judgements by name or file.
+
+    ``topics`` has their queries; without it, a name such as ``pydoc/test`` stands for both.
+    """
+    judged = []
+    for name in names:
+        qrels = read_qrels(name, data_dir=data_dir)
+        level = relevance_level(name, data_dir=data_dir)
+        for topic in _read_topics(name, topics, data_dir):
+            if topic.qid in qrels:
+                judged.append(JudgedTopic(topic.qid, topic.text, qrels[topic.qid], level))
+    if names and not judged:
+        raise NotFoundError("no topic has a judgement; give the topics=NAME of the judgements")
+    return Judgements(judged)
+
+
+def _read_topics(name: str, topics: str | None, data_dir: str | Path | None) -> Iterable[Topic]:
+    if topics is None and Path(name).is_file():
+        message = f"{name} has judgements, but not the texts of their topics"
+        raise NotFoundError(f"{message}; give topics=FILE, too")
+    return read_topics(topics or name, data_dir=data_dir)
+
+
+def _key(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,47 @@
+"""The limits of the server, and the error for a request that exceeds one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+
+def default_threads() -> int:
+    """Return the number of search threads: one per core, at most eight."""
+    return min(8, os.cpu_count() or 1)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a request may ask for, and what all requests together may use.
+
+    - ``query``: characters of a query.
+    - ``hits``: hits per engine.
+    - ``removed``: terms that are removed from a query.
+    - ``docid``: characters of a document id or a term.
+    - ``body``: bytes of a request's body.
+    - ``text``: characters of a text to expand. Of longer documents, the beginning is explained.
+    - ``threads``: requests that are answered at the same time.
+    - ``waiting``: requests that wait for a thread; more are refused.
+    - ``seconds``: time until a request is given up.
+    - ``connections``: open connections; more are refused.
+    """
+
+    query: int = 1_000
+    hits: int = 1_000
+    removed: int = 100
+    docid: int = 1_000
+    body: int = 1 << 17
+    text: int = 20_000
+    threads: int = field(default_factory=default_threads)
+    waiting: int = 256
+    seconds: float = 10.0
+    connections: int = 1_024
+
+
+class RefusedError(Exception):
+    """A request that is not answered: HTTP status, a message for people, seconds to wait."""
+
+    def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.status, self.message, self.retry_after = status, message, retry_after

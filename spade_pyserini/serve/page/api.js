@@ -1,0 +1,44 @@
+// Requests to this server.
+
+class ApiError extends Error {
+  constructor(message, status, retryAfter) {
+    super(message);
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** Fetch JSON; throw ApiError with a message for people. */
+async function request(url, options = {}) {
+  let response;
+  try {
+    response = await fetch(url, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError("The server does not answer. Is it still running?", 0);
+  }
+  const body = await response.json().catch(() => ({}));
+  if (response.ok) return body;
+  const retry = Number(response.headers.get("Retry-After")) || null;
+  throw new ApiError(body.error || `The server answered with status ${response.status}.`,
+    response.status, retry);
+}
+
+/** A function that aborts its previous request when it is called again. */
+function latest(send) {
+  let controller = null;
+  return async (...values) => {
+    controller?.abort();
+    controller = new AbortController();
+    return send(controller.signal, ...values);
+  };
+}
+
+function searchUrl({ q, k, without }) {
+  const parameters = new URLSearchParams({ q, k });
+  for (const term of without) parameters.append("without", term);
+  return `/search?${parameters}`;
+}
+
+const explainUrl = (id, q) => `/explain?${new URLSearchParams({ id, q })}`;
+const termUrl = (term, k) => `/terms?${new URLSearchParams({ term, k })}`;

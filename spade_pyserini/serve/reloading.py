@@ -1,0 +1,119 @@
+"""Something that is opened again when its files change, without a gap between old and new.
+
+A request uses what was open when it began. The old one is closed after its last request.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Generic, Protocol, TypeVar
+
+from spade_pyserini.errors import SpadeError
+
+
+class Closable(Protocol):
+    """Something to close."""
+
+    def close(self) -> None: ...
+
+
+T = TypeVar("T", bound=Closable)
+logger = logging.getLogger(__name__)
+
+
+class _Lease(Generic[T]):
+    """An open value, the number of requests that use it, and whether another one replaced it."""
+
+    def __init__(self, value: T) -> None:
+        self.value, self.users, self.replaced = value, 0, False
+
+
+class Reloading(Generic[T]):
+    """Calls ``opener`` now, and in `refresh` whenever ``state`` has changed.
+
+    ``prepare`` is called before a new value replaces the old one; it may take some time.
+    """
+
+    def __init__(
+        self,
+        opener: Callable[[], T],
+        state: Callable[[], object],
+        prepare: Callable[[T], object] = lambda _: None,
+    ) -> None:
+        self._opener, self._state, self._prepare = opener, state, prepare
+        # The state is read first: a change while the index is opened is noticed afterwards.
+        self._seen = state()
+        self._lock = threading.Lock()
+        self._lease = _Lease(opener())
+
+    @contextmanager
+    def use(self) -> Iterator[T]:
+        """Yield the open value; it is not closed in the block."""
+        with self._lock:
+            lease = self._lease
+            lease.users += 1
+        try:
+            yield lease.value
+        finally:
+            with self._lock:
+                lease.users -= 1
+                unused = lease.replaced and lease.users == 0
+            if unused:
+                lease.value.close()
+
+    def refresh(self) -> bool:
+        """Open the value again if its state has changed; return whether it was replaced.
+
+        If it cannot be opened, the old one remains until the next change.
+        """
+        state = self._state()
+        if state == self._seen:
+            return False
+        self._seen = state
+        try:
+            new = _Lease(self._opener())
+        except (SpadeError, OSError) as error:
+            logger.warning("the index has changed, but the old one is still used: %s", error)
+            return False
+        self._prepare(new.value)
+        self._replace(new)
+        return True
+
+    def _replace(self, new: _Lease[T]) -> None:
+        with self._lock:
+            old, self._lease = self._lease, new
+            old.replaced = True
+            unused = old.users == 0
+        if unused:
+            old.value.close()
+
+    def close(self) -> None:
+        """Close the value. No request may use it any more."""
+        self._lease.value.close()
+
+
+class Watcher:
+    """A thread that refreshes values every ``seconds``."""
+
+    def __init__(self, watched: Sequence[Reloading[Any]], seconds: float = 1.0) -> None:
+        self._watched, self._seconds = watched, seconds
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._seconds):
+            for value in self._watched:
+                try:
+                    if value.refresh():
+                        logger.info("the index has changed; the new one is served now")
+                except Exception:
+                    logger.exception("an index could not be opened again")
+
+    def close(self) -> None:
+        """Stop the thread."""
+        self._stop.set()
+        self._thread.join()

@@ -1,0 +1,130 @@
+"""``spade serve`` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from spade_pyserini import SpadeModel, build_impact_index, encode_corpus
+from spade_pyserini.corpora import open_corpus
+from tests.commands import Commands, copy_artifact
+from tests.serve.conftest import Folders, Server, start_server, write_documents
+
+pytestmark = pytest.mark.java
+
+
+def test_the_server_answers_without_torch_until_a_text_is_expanded(server: Server) -> None:
+    assert server.get("/healthz") == {"status": "ok"}
+    assert server.get("/search?q=cat")["results"]["spade"]["hits"]
+    maps = Path(f"/proc/{server.process.pid}/maps")
+    if not maps.exists():
+        pytest.skip("needs /proc")
+    assert "libtorch" not in maps.read_text()
+    request = urllib.request.Request(
+        f"{server.address}/expand",
+        json.dumps({"text": "cat"}).encode(),
+        {"Content-Type": "application/json"},
+    )
+    for _ in range(60):
+        try:
+            with urllib.request.urlopen(request) as answer:
+                assert json.load(answer)["terms"]
+            break
+        except urllib.error.HTTPError as error:
+            assert error.code == 503
+    assert "libtorch" in maps.read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_server(folders: Folders, number: int) -> None:
+    server = start_server("--index", folders.index, "--corpus", folders.corpus)
+    assert server.get("/search?q=cat")["results"]["spade"]["hits"][0]["title"]
+    assert server.stop(number) == "stopped\n"
+    assert server.process.returncode == 0
+
+
+def test_a_changed_index_is_served_without_a_failed_request(
+    folders: Folders, tiny_model: SpadeModel, tmp_path: Path
+) -> None:
+    index = copy_artifact(folders.index, tmp_path)
+    server = start_server("--index", index)
+    errors: list[Exception] = []
+    counts: set[int] = set()
+    stop = threading.Event()
+
+    def ask() -> None:
+        while not stop.is_set():
+            try:
+                assert server.get("/search?q=the+old+cat")["results"]["spade"]["hits"]
+                counts.add(server.get("/stats")["spade"]["documents"])
+            except Exception as error:
+                errors.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    sizes = (30, 40)
+    for size in sizes:
+        corpus = open_corpus(str(write_documents(tmp_path / f"texts{size}.jsonl", size)))
+        encode_corpus(corpus, tiny_model, tmp_path / f"vectors{size}")
+        build_impact_index(tmp_path / f"vectors{size}", index, overwrite=True)
+        deadline = time.monotonic() + 60
+        while size + 3 not in counts and time.monotonic() < deadline:
+            time.sleep(0.1)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert counts == {27, 33, 43}
+    assert server.get("/doc/d39")["title"] is not None
+    server.stop()
+
+
+def test_mistakes_are_reported_before_the_server_starts(
+    folders: Folders, tmp_path: Path, run: Commands
+) -> None:
+    index = ("--index", folders.index)
+    cases = [
+        (["--index", tmp_path / "nothing"], 1, "no such index"),
+        ([*index, "--bm25", tmp_path / "nothing"], 1, "no such index"),
+        ([*index, "--bm25", folders.index], 1, "is a impact index, not bm25"),
+        ([*index, "--model", "nothing"], 1, "there is no model 'nothing'"),
+        ([*index, "--qrels", "nothing"], 1, "no qrels and no file are called 'nothing'"),
+        ([*index, "--qrels", folders.qrels], 1, "give --topics FILE, too"),
+        ([*index, "--topics", folders.topics], 2, "--topics applies only with --qrels"),
+        ([*index, "--corpus", "nothing"], 1, "no corpus, folder or file is called 'nothing'"),
+        ([*index, "--host", "999.1.1.1"], 1, "the host '999.1.1.1' is not known"),
+    ]
+    for arguments, code, message in cases:
+        done = run("serve", "--port", 0, *arguments)
+        assert done.code == code, done.err
+        assert message in done.err
+
+
+def test_a_port_in_use_is_reported(folders: Folders, run: Commands) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        done = run("serve", "--index", folders.index, "--port", port)
+    assert done.code == 1
+    assert f"cannot listen on 127.0.0.1, port {port}" in done.err
+    assert "give another --port N" in done.err
+
+
+def test_other_machines_get_a_warning(folders: Folders) -> None:
+    server = start_server("--index", folders.index, "--host", "0.0.0.0", "--verbose")
+    assert "0.0.0.0 can be reached from other machines" in server.printed
+    assert server.address.startswith("http://127.0.0.1:")
+    request = urllib.request.Request(f"{server.address}/healthz", headers={"Host": "a.example"})
+    with urllib.request.urlopen(request) as answer:
+        assert answer.status == 200
+    assert "GET /healthz" in server.stop()
