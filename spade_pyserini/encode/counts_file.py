@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 
@@ -35,6 +35,7 @@ from spade_pyserini.progress import Progress
 from spade_pyserini.records import RemovedTerm
 from spade_pyserini.sharding.part import parts_of
 
+E = TypeVar("E", bound=CorpusEncoder)
 FORMAT = "spade_pyserini.counts/1"
 PRUNING = "corpus_pruning"  # present if the terms to remove were determined
 
@@ -78,7 +79,7 @@ def ensure_counts(
     return StoredCounts(fit_encoder(encoder, path), sha256(path))
 
 
-def fit_encoder(encoder: CorpusEncoder, path: Path) -> CorpusEncoder:
+def fit_encoder(encoder: E, path: Path) -> E:
     """Return the encoder for the corpus of a counts file."""
     return encoder.for_corpus(load_counts(path, encoder.wordpieces), load_removed(path, encoder))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import glob
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from spade_pyserini.formats.paths import remove, sibling
 from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.index.opening import open_postings
 from spade_pyserini.index.postings import Postings
+from spade_pyserini.models.queries import QueryEncoder, as_queries
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import ImpactVector
 
@@ -78,7 +79,8 @@ def _write(postings: Postings, folder: Path, field: str) -> list[Path]:
                 stream.write(line.encode() + b"\n")
         written.append(path)
     write_json(written[0], {"mappings": {"properties": {FIELD: {"type": field}}}})
-    write_json(written[1], _search_body(sorted(first, key=first.__getitem__)[-2:], 10, field))
+    example = sorted(first, key=first.__getitem__)[-2:]
+    write_json(written[1], _search_body(dict.fromkeys(example, 1), 10, field))
     return written
 
 
@@ -91,23 +93,33 @@ def _bulk_lines(vectors: list[ImpactVector]) -> Iterator[str]:
 
 
 def query(
-    wordpieces: WordPieces, text: str, k: int = 10, field: str = FIELD_TYPES[0]
+    queries: WordPieces | QueryEncoder, text: str, k: int = 10, field: str = FIELD_TYPES[0]
 ) -> dict[str, Any]:
-    """Return the body of a ``_search`` whose score is the inner product with the boolean query."""
-    return _search_body(wordpieces.query_terms(text), k, field)
+    """Return the body of a ``_search`` whose score is the inner product with the query.
+
+    ``queries`` encodes the text; a tokenizer stands for boolean queries.
+    """
+    (weights,) = as_queries(queries).encode([text])
+    return _search_body(weights, k, field)
 
 
-def _search_body(terms: list[str], k: int, field: str) -> dict[str, Any]:
+def _search_body(terms: Mapping[str, int], k: int, field: str) -> dict[str, Any]:
     body: dict[str, Any] = {"match_none": {}}  # an empty bool query would match all documents
     if terms and field == "sparse_vector":
-        vector = {feature(term): 1.0 for term in terms}
+        vector = {feature(term): float(weight) for term, weight in terms.items()}
         body = {"sparse_vector": {"field": FIELD, "query_vector": vector}}
     elif terms:
         features = [
-            {"rank_feature": {"field": f"{FIELD}.{feature(term)}", "linear": {}}} for term in terms
+            {"rank_feature": {"field": f"{FIELD}.{feature(term)}", "linear": {}, **_boost(weight)}}
+            for term, weight in terms.items()
         ]
         body = {"bool": {"should": features}}
     return {"size": k, "_source": False, "query": body}
+
+
+def _boost(weight: int) -> dict[str, float]:
+    """The factor of a clause; none for a weight of 1."""
+    return {} if weight == 1 else {"boost": float(weight)}
 
 
 def feature(term: str) -> str:

@@ -103,6 +103,28 @@ def load_weights(folder: Path, side: QuerySide) -> dict[str, int]:
     return weights
 
 
+def save_side(folder: Path, side: QuerySide, weights: Mapping[str, int]) -> None:
+    """Write a query side and its table next to an output that has no manifest.
+
+    Nothing is written for boolean queries, and what is there is removed.
+    """
+    path = sibling(folder, "queries.json")
+    if side == BOOLEAN:
+        remove(path)
+    else:
+        values = {"format": FORMAT, "side": side.recorded(), "weights": dict(weights)}
+        write_sealed(path, values)
+
+
+def load_side(folder: Path) -> tuple[QuerySide, dict[str, int]]:
+    """Read what `save_side` wrote: the query side, and the weights of its table."""
+    path = sibling(folder, "queries.json")
+    if not path.is_file():
+        return BOOLEAN, {}
+    values = read_sealed(path, FORMAT)
+    return query_side(values["side"]), values["weights"]
+
+
 def remove_other_weights(folder: Path, side: QuerySide) -> None:
     """Remove the tables next to ``folder`` that ``side`` does not use."""
     name = re.escape(sibling(folder, "queries-").name)

@@ -30,6 +30,10 @@ class QueryEncoder(Protocol):
         """What the manifests of vectors and indexes say about it."""
 
     @property
+    def wordpieces(self) -> WordPieces:
+        """The tokenizer."""
+
+    @property
     def weights(self) -> Mapping[str, int]:
         """The table of term weights to save with vectors; empty if there is none."""
 
@@ -159,6 +163,18 @@ def open_queries(
         cure = f"give query_encoder={side.model}, its name or folder, or pre_encoded=True for"
         raise UsageError(f"{message}; {cure} topics that are encoded already")
     return BooleanQueries(wordpieces, side.prompt)
+
+
+def as_queries(source: WordPieces | QueryEncoder) -> QueryEncoder:
+    """Return a query encoder; a tokenizer stands for its boolean queries."""
+    return BooleanQueries(source) if isinstance(source, WordPieces) else source
+
+
+def check_vocabulary(queries: QueryEncoder, wordpieces: WordPieces, source: object) -> None:
+    """Raise `UsageError` if the terms of queries are not those of vectors or an index."""
+    if queries.wordpieces.fingerprint != wordpieces.fingerprint:
+        message = f"the query encoder has another vocabulary than {source}"
+        raise UsageError(f"{message}; their terms would not match")
 
 
 def check_queries(expected: QuerySide, queries: QueryEncoder, source: object) -> None:

@@ -117,7 +117,7 @@ def _describe(
     searcher: Searcher, query: str, rank: int, hit: Hit, document: Document | None
 ) -> Answer:
     weights = _matched_terms(searcher, query, hit.docid)
-    in_text = None if document is None else {*searcher.query_terms(document.contents)}
+    in_text = None if document is None else {*searcher.text_terms(document.contents)}
     matched = tuple(
         MatchedTerm(
             term,
@@ -155,7 +155,7 @@ def _matched_terms_of_word(searcher: Searcher, weights: Mapping[str, float]) -> 
 
     @cache
     def of_word(word: str) -> frozenset[str]:
-        lengths = {term: len(term.removeprefix("##")) for term in searcher.query_terms(word)}
+        lengths = {term: len(term.removeprefix("##")) for term in searcher.text_terms(word)}
         matched = frozenset(lengths.keys() & weights.keys())
         covered = sum(lengths[term] for term in matched)
         return matched if 2 * covered >= sum(lengths.values()) else frozenset()

@@ -197,7 +197,7 @@ class SystemEncoder:
     def _weights(self, batch: list[list[int]]) -> Tensor:
         """Encode documents without pruning, [batch, n]. Documents without known terms have none."""
         with autocast(self.precision, self.device):
-            vectors = self.model(*pad_batch(batch, self.device)).float()
+            vectors: Tensor = self.model(*pad_batch(batch, self.device)).float()
         if self.model.query_weights is not None:
             vectors = vectors * self.model.query_weights
         if not torch.isfinite(vectors).all():

@@ -20,6 +20,7 @@ from spade_pyserini.models.queries import (
     QueryEncoder,
     TableQueries,
     WordQueries,
+    check_vocabulary,
 )
 from spade_pyserini.models.systems import deepct, splade, unicoil
 from spade_pyserini.models.systems import recognise as names
@@ -96,11 +97,11 @@ def _other_queries(encoder: SystemEncoder, query: str) -> QueryEncoder:
     if query == BOOLEAN:
         kind = WordQueries if encoder.model.terms_are_words else BooleanQueries
         return kind(encoder.wordpieces)
+    if encoder.model.terms_are_words:
+        message = f"the terms of {encoder.system} are words, which query encoders do not have"
+        raise UsageError(f"{message}; leave out query=NAME")
     queries = load_queries(query)
-    theirs = getattr(queries, "wordpieces", None)
-    if encoder.model.terms_are_words or theirs.fingerprint != encoder.wordpieces.fingerprint:
-        message = f"the query encoder {query!r} has another vocabulary than the documents"
-        raise UsageError(f"{message}; their terms would never match")
+    check_vocabulary(queries, encoder.wordpieces, "the document encoder")
     return queries
 
 

@@ -155,9 +155,10 @@ def _prompts(settings: dict[str, Any], folder: Path) -> tuple[str, str]:
     prompts = settings.get("prompts") or {}
     if not isinstance(prompts, dict) or not all(isinstance(x, str) for x in prompts.values()):
         raise InputError("`prompts` must map names to texts", folder / SETTINGS)
-    default = prompts.get(settings.get("default_prompt_name") or "", "")
+    default: str = prompts.get(settings.get("default_prompt_name") or "", "")
     document = next((prompts[name] for name in DOCUMENT_PROMPTS if name in prompts), default)
-    return document, prompts.get("query", default)
+    query: str = prompts.get("query", default)
+    return document, query
 
 
 def _optional(path: Path) -> dict[str, Any]:

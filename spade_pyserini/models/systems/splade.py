@@ -46,7 +46,7 @@ class Splade(System):
         sum_pooling: bool = False,
         twice: bool = False,
     ) -> None:
-        output: Any = masked_lm.get_output_embeddings()
+        output: Any = masked_lm.get_output_embeddings()  # type: ignore[no-untyped-call]
         super().__init__(wordpieces, output.weight.shape[0])
         self.sum_pooling, self.twice = sum_pooling, twice
         self.decoder = nn.Parameter(output.weight.detach(), requires_grad=False)

@@ -64,7 +64,8 @@ def load_masked_lm(folder: Path) -> PreTrainedModel:
     model, report = load_hugging_face("model", folder, load)
     refuse_missing(folder, report["missing_keys"])
     check_finite(model, folder)
-    return model.eval()
+    model.train(False)
+    return model
 
 
 def load_transformer(checkpoint: Checkpoint) -> tuple[PreTrainedModel, dict[str, Tensor]]:
@@ -96,7 +97,8 @@ def load_transformer(checkpoint: Checkpoint) -> tuple[PreTrainedModel, dict[str,
         reason = str(error).strip().splitlines()[-1].strip()
         raise ArtifactError(f"{folder}: the weights do not fit config.json ({reason})") from None
     check_finite(transformer, folder)
-    return transformer.eval(), tensors
+    transformer.train(False)
+    return transformer, tensors
 
 
 def linear(tensors: dict[str, Tensor], name: str, folder: Path) -> nn.Linear:
