@@ -10,7 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from spade_pyserini.errors import InputError, UsageError
-from spade_pyserini.formats.query_side import NEURAL, check_weight, quantize_weights
+from spade_pyserini.formats.query_side import (
+    NEURAL,
+    check_weight,
+    quantize_weights,
+    read_term_weights,
+)
 from spade_pyserini.models.devices import move
 from spade_pyserini.models.encoder import SpadeEncoder
 from spade_pyserini.models.hub import UNTRAINED, resolve_model
@@ -50,6 +55,7 @@ from spade_pyserini.models.systems.unicoil import UniCoil
 from spade_pyserini.models.tensor_files import read_tensors
 from spade_pyserini.models.wordpieces import WordPieces
 
+IDF = "idf.json"  # the weights of query terms of OpenSearch's models
 BOOLEAN = "boolean"  # as the name of a query encoder: queries have no weights
 
 
@@ -106,9 +112,16 @@ def _other_queries(encoder: SystemEncoder, query: str) -> QueryEncoder:
 
 
 def _load_splade(folder: Path, name: str, fold: bool) -> SystemEncoder:
-    """A masked-LM checkpoint: documents and queries have the same model."""
+    """A masked-LM checkpoint: documents and queries have the same model.
+
+    A folder with `IDF` is a document encoder, whose queries have these weights.
+    """
     system = _splade(SpladeFiles(folder, sum_pooling=False, twice=False, max_length=None))
     longest = max_length(folder, system.masked_lm.config)
+    if (folder / IDF).is_file():
+        weights = _named_weights(folder / IDF, system.wordpieces)
+        config = SystemConfig(longest, scale=splade.SCALE)
+        return _with_table(system, config, weights, fold, (name, ""))
     queries = NeuralQueries(system, name, min(splade.QUERY_LENGTH, longest), splade.SCALE)
     return SystemEncoder(system, SystemConfig(longest, scale=splade.SCALE), queries, longest)
 
@@ -136,6 +149,16 @@ def _splade(files: SpladeFiles) -> Splade:
     masked_lm = load_masked_lm(files.folder)
     wordpieces = load_wordpieces(files.folder, masked_lm.config.vocab_size)
     return Splade(masked_lm, wordpieces, sum_pooling=files.sum_pooling, twice=files.twice)
+
+
+def _named_weights(path: Path, wordpieces: WordPieces) -> Tensor:
+    """The weights of query terms, [|V|], of a file of terms and weights; 0 for other terms."""
+    weights = torch.zeros(wordpieces.vocabulary_size)
+    for term, weight in read_term_weights(path).items():
+        if term not in wordpieces.term_ids:
+            raise InputError(f"the term {term!r} is not in the vocabulary of the tokenizer", path)
+        weights[wordpieces.term_ids[term]] = weight
+    return weights
 
 
 def _static_weights(folder: Path, wordpieces: WordPieces) -> Tensor:

@@ -17,7 +17,8 @@ PROJECTION = "tok_proj.weight"  # of uniCOIL and TILDEv2
 KNOWN = """the systems that are known:
   SpaDE           config.json with model_type spade
   SparseEncoder   modules.json of sentence-transformers: Transformer and SpladePooling, or a Router
-  SPLADE          a masked-LM model of transformers (architectures: ...ForMaskedLM)
+  SPLADE          a masked-LM model of transformers (architectures: ...ForMaskedLM); with
+                  idf.json, a document encoder of OpenSearch
   uniCOIL         tok_proj.weight of one row (architectures: UniCoilEncoder)
   TILDEv2         tok_proj.weight of one row (architectures: TILDEv2)
   DeepImpact      tensors impact_score_encoder.*

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,13 @@ from transformers import (
     BertModel,
 )
 
+from spade_pyserini.errors import InputError
+from spade_pyserini.formats.query_side import quantize_weights, read_term_weights
 from spade_pyserini.models.protocols import DocumentEncoder
 from spade_pyserini.models.quantize import quantize
 from spade_pyserini.models.systems.loading import load_encoder
 from spade_pyserini.models.tensors import named, sparse
+from tests.conftest import shared_data
 from tests.models.systems.checkpoints import TEXTS, DeepImpact, TILDEv2
 
 Weights = dict[str, float]
@@ -108,6 +112,32 @@ def test_a_masked_lm_checkpoint(systems: dict[str, Path]) -> None:
         logits = model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
     saturated = torch.log(1 + torch.relu(logits.logits)) * inputs["attention_mask"][:, :, None]
     assert_close(vectors_of(encoder), rows(encoder, saturated.max(dim=1).values))
+
+
+def test_a_masked_lm_checkpoint_with_idf(systems: dict[str, Path], tmp_path: Path) -> None:
+    folder = shutil.copytree(systems["splade"], tmp_path / "doc")
+    (folder / "idf.json").write_text('{"cat": 2.0, "the": 0.5, "dog": 4.0}')
+    plain, table = load_encoder(systems["splade"]), load_encoder(folder, fold=False)
+    assert table.queries.encode(["the cat, the dog"]) == [{"the": 32, "cat": 128, "dog": 255}]
+    folded = load_encoder(folder)
+    assert folded.queries.encode(["the cat"]) == [{"the": 1, "cat": 1}]
+    idf = {"cat": 2.0, "the": 0.5, "dog": 4.0}
+    expected = [
+        {term: idf[term] * x for term, x in row.items() if term in idf} for row in vectors_of(plain)
+    ]
+    assert_close(vectors_of(folded), expected)
+    (folder / "idf.json").write_text('{"cat": 2.0, "zebra": 0.5}')
+    with pytest.raises(InputError, match="'zebra' is not in the vocabulary"):
+        load_encoder(folder)
+    (folder / "idf.json").write_text('{"cat": -2.0}')
+    with pytest.raises(InputError, match="finite and not negative"):
+        load_encoder(folder)
+
+
+def test_idf_that_opensearch_publishes() -> None:
+    weights = read_term_weights(shared_data("opensearch-idf") / "idf.json.gz")
+    assert len(weights) == 30522 and weights["the"] == pytest.approx(0.135, abs=0.001)
+    assert max(quantize_weights(weights).values()) == 255
 
 
 def tokens(folder: Path, texts: list[str] = TEXTS) -> Any:
