@@ -190,7 +190,7 @@ def run(options: argparse.Namespace) -> None:
     encoder = load_encoder(
         name,
         device=options.device,
-        query=options.query_encoder,
+        query_encoder=options.query_encoder,
         fold=not options.keep_query_weights,
     )
     names = ("alpha", "k", "max_length", "prune_ratio", "corpus_gamma")

@@ -14,8 +14,12 @@ What they have in common:
     sparse_encoder_files.py  the layout of sentence-transformers: modules, router, prompts
     recognise.py             which system a checkpoint belongs to, or why none
     system.py                the interface of a system: from token ids to weights
+    word_system.py           systems whose terms are words
+    pooling.py               from the weights of tokens to those of terms
     transformer.py           the transformer below a head, its weights and its tokenizer
     encoder.py               `SystemEncoder`, the `DocumentEncoder` of all of them
+    query_table.py           weights of query terms, folded into documents or in a table
     neural_queries.py        queries that a model encodes
+    sparse_encoder.py        load the layout of sentence-transformers
     loading.py               from a name to an encoder
 """

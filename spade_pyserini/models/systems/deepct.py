@@ -13,7 +13,17 @@ of the query: without BM25's idf, saturation and document length.
 
 from __future__ import annotations
 
-from spade_pyserini.models.systems.deepimpact import WordSystem
+from spade_pyserini.models.queries import WordQueries
+from spade_pyserini.models.systems.checkpoint import Checkpoint
+from spade_pyserini.models.systems.encoder import SystemConfig, SystemEncoder
+from spade_pyserini.models.systems.source import Source
+from spade_pyserini.models.systems.transformer import (
+    linear,
+    load_transformer,
+    load_wordpieces,
+    max_length,
+)
+from spade_pyserini.models.systems.word_system import WordSystem
 
 SCALE = 100.0  # the paper's
 
@@ -23,3 +33,14 @@ class DeepCT(WordSystem):
 
     name = "deepct"
     first = False
+
+
+def load_deepct(source: Source) -> SystemEncoder:
+    """Load a DeepCT checkpoint; queries are boolean."""
+    folder = source.folder
+    transformer, tensors = load_transformer(Checkpoint(folder))
+    wordpieces = load_wordpieces(folder, transformer.config.vocab_size)
+    system = DeepCT(transformer, linear(tensors, "classifier", folder), wordpieces)
+    longest = max_length(folder, transformer.config)
+    config = SystemConfig(longest, scale=SCALE)
+    return SystemEncoder(system, config, WordQueries(wordpieces), longest)

@@ -32,7 +32,7 @@ DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # the first of these that 
 ACTIVATIONS = ("relu", "log1p_relu")
 
 
-class Splade(NamedTuple):
+class SpladeFiles(NamedTuple):
     """A masked-LM transformer with SPLADE pooling.
 
     folder: of the transformer. sum_pooling: the sum over the tokens instead of the maximum.
@@ -54,8 +54,8 @@ class StaticWeights(NamedTuple):
 class SparseEncoderFiles(NamedTuple):
     """The parts of a ``SparseEncoder``. ``query`` is None if one model reads both."""
 
-    document: Splade
-    query: Splade | StaticWeights | None
+    document: SpladeFiles
+    query: SpladeFiles | StaticWeights | None
     document_prompt: str
     query_prompt: str
 
@@ -71,10 +71,10 @@ def read_sparse_encoder(folder: Path) -> SparseEncoderFiles:
     if kinds == [ROUTER]:
         routes = _routes(modules[0][1])
         document = _part(routes["document"], folder)
-        query: Splade | StaticWeights | None = _part(routes["query"], folder)
+        query: SpladeFiles | StaticWeights | None = _part(routes["query"], folder)
     else:
         document, query = _part(modules, folder), None
-    if not isinstance(document, Splade):
+    if not isinstance(document, SpladeFiles):
         message = "documents are encoded with a table of weights, which no system does"
         raise InputError(message, folder)
     return SparseEncoderFiles(document, query, document_prompt, query_prompt)
@@ -109,7 +109,7 @@ def _routes(folder: Path) -> dict[str, list[tuple[str, Path]]]:
         raise InputError(message, path) from None
 
 
-def _part(modules: list[tuple[str, Path]], folder: Path) -> Splade | StaticWeights:
+def _part(modules: list[tuple[str, Path]], folder: Path) -> SpladeFiles | StaticWeights:
     """A transformer with SPLADE pooling, or a table of weights."""
     kinds = [kind for kind, _ in modules]
     if kinds == [STATIC]:
@@ -128,7 +128,7 @@ def _part(modules: list[tuple[str, Path]], folder: Path) -> Splade | StaticWeigh
     )
 
 
-def _splade(transformer: Path, pooling: Path) -> Splade:
+def _splade(transformer: Path, pooling: Path) -> SpladeFiles:
     settings = read_json_file(pooling / "config.json", MOST_BYTES)
     strategy = settings.get("pooling_strategy", "max")
     activation = settings.get("activation_function", "relu")
@@ -142,7 +142,7 @@ def _splade(transformer: Path, pooling: Path) -> Splade:
         message = f"the task of the transformer is {task}; SPLADE pooling needs fill-mask"
         raise InputError(message, transformer / "sentence_bert_config.json")
     length = bert.get("max_seq_length")
-    return Splade(
+    return SpladeFiles(
         transformer,
         sum_pooling=strategy == "sum",
         twice=activation == "log1p_relu",

@@ -15,6 +15,7 @@ third generation applies log(1 + x) twice. Queries are encoded in the same way b
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,10 +23,20 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from spade_pyserini.models.logits import BLOCK, max_logits
+from spade_pyserini.models.systems.encoder import SystemConfig, SystemEncoder
+from spade_pyserini.models.systems.neural_queries import NeuralQueries
+from spade_pyserini.models.systems.query_table import named_weights, with_table
+from spade_pyserini.models.systems.source import Source
 from spade_pyserini.models.systems.system import System
+from spade_pyserini.models.systems.transformer import (
+    load_masked_lm,
+    load_wordpieces,
+    max_length,
+)
 from spade_pyserini.models.wordpieces import WordPieces
 
 SCALE = 256 / 5  # Pyserini's quantization of documents and queries: weights up to 5 to 8 bits
+IDF = "idf.json"  # the weights of query terms of OpenSearch's models
 QUERY_LENGTH = 256  # tokens of a query that Pyserini reads
 
 
@@ -92,3 +103,27 @@ def _replace(model: nn.Module, old: nn.Module, new: nn.Module) -> None:
         for name, child in list(parent.named_children()):
             if child is old:
                 setattr(parent, name, new)
+
+
+def load_masked_lm_system(
+    folder: Path, *, sum_pooling: bool = False, twice: bool = False
+) -> Splade:
+    """Load a masked-LM model with its tokenizer."""
+    masked_lm = load_masked_lm(folder)
+    wordpieces = load_wordpieces(folder, masked_lm.config.vocab_size)
+    return Splade(masked_lm, wordpieces, sum_pooling=sum_pooling, twice=twice)
+
+
+def load_splade(source: Source) -> SystemEncoder:
+    """Load a masked-LM checkpoint: documents and queries have the same model.
+
+    A folder with `IDF` is a document encoder, whose queries have these weights.
+    """
+    folder = source.folder
+    system = load_masked_lm_system(folder)
+    longest = max_length(folder, system.masked_lm.config)
+    config = SystemConfig(longest, scale=SCALE)
+    if (folder / IDF).is_file():
+        return with_table(system, config, named_weights(folder / IDF, system.wordpieces), source)
+    queries = NeuralQueries(system, source.name, min(QUERY_LENGTH, longest), SCALE)
+    return SystemEncoder(system, config, queries, longest)

@@ -12,6 +12,9 @@ them: the same weights as uniCOIL's, but only for documents. Documents are expan
 
 from __future__ import annotations
 
+from spade_pyserini.models.queries import BooleanQueries
+from spade_pyserini.models.systems.encoder import SystemConfig, SystemEncoder
+from spade_pyserini.models.systems.source import Source
 from spade_pyserini.models.systems.unicoil import UniCoil
 
 
@@ -19,3 +22,9 @@ class TildeV2(UniCoil):
     """A linear layer with ReLU on a transformer; no query encoder."""
 
     name = "tildev2"
+
+
+def load_tildev2(source: Source) -> SystemEncoder:
+    """Load a TILDEv2 checkpoint; queries are boolean."""
+    system, longest = TildeV2.load(source)
+    return SystemEncoder(system, SystemConfig(longest), BooleanQueries(system.wordpieces), longest)

@@ -12,11 +12,23 @@ or TILDE (`spade encode --expansions`), or not at all (the models called noexp).
 
 from __future__ import annotations
 
+from typing import Self
+
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from spade_pyserini.models.systems.checkpoint import Checkpoint
+from spade_pyserini.models.systems.encoder import SystemConfig, SystemEncoder
+from spade_pyserini.models.systems.neural_queries import NeuralQueries
 from spade_pyserini.models.systems.pooling import pool_by_term
+from spade_pyserini.models.systems.source import Source
 from spade_pyserini.models.systems.system import System
+from spade_pyserini.models.systems.transformer import (
+    linear,
+    load_transformer,
+    load_wordpieces,
+    max_length,
+)
 from spade_pyserini.models.wordpieces import WordPieces
 
 SCALE = 256 / 5  # Pyserini's quantization of documents and queries
@@ -33,6 +45,15 @@ class UniCoil(System):
     ) -> None:
         super().__init__(wordpieces, transformer.config.vocab_size)
         self.transformer, self.projection = transformer, projection
+
+    @classmethod
+    def load(cls, source: Source) -> tuple[Self, int]:
+        """Load a checkpoint; return the system and how many tokens it reads."""
+        folder = source.folder
+        transformer, tensors = load_transformer(Checkpoint(folder))
+        projection = linear(tensors, "tok_proj", folder)
+        wordpieces = load_wordpieces(folder, transformer.config.vocab_size)
+        return cls(transformer, projection, wordpieces), max_length(folder, transformer.config)
 
     def token_weights(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Weigh each token, [batch, length]."""
@@ -52,3 +73,12 @@ class UniCoil(System):
         weights = self.token_weights(input_ids, attention_mask)
         counted = attention_mask.bool() & self.kept[input_ids]
         return pool_by_term(weights, input_ids, counted, len(self.kept), reduce)
+
+
+def load_unicoil(source: Source) -> SystemEncoder:
+    """Load a uniCOIL checkpoint: documents and queries have the same model."""
+    system, longest = UniCoil.load(source)
+    # As in Pyserini, [SEP] has a weight in documents and queries, [CLS] has none.
+    system.drop(frozenset(system.wordpieces.term_ids[token] for token in ("[CLS]", "[PAD]")))
+    queries = NeuralQueries(system, source.name, min(QUERY_LENGTH, longest), SCALE)
+    return SystemEncoder(system, SystemConfig(longest, scale=SCALE), queries, longest)

@@ -38,7 +38,7 @@ def config_of(backbone: Path, **changes: Any) -> BertConfig:
 
 def save(model: PreTrainedModel, backbone: Path, folder: Path) -> Path:
     """Save a model with ``save_pretrained`` of transformers, and the tokenizer."""
-    model.save_pretrained(copy_tokenizer(backbone, folder))  # type: ignore[no-untyped-call]
+    model.save_pretrained(copy_tokenizer(backbone, folder))
     return folder
 
 
@@ -92,7 +92,7 @@ class TILDEv2(BertPreTrainedModel):
         super().__init__(config)  # type: ignore[no-untyped-call]
         self.bert = BertModel(config)  # type: ignore[no-untyped-call]
         self.tok_proj = nn.Linear(config.hidden_size, rows)
-        self.post_init()
+        self.post_init()  # type: ignore[no-untyped-call]
 
 
 class DeepImpact(BertPreTrainedModel):
@@ -105,7 +105,7 @@ class DeepImpact(BertPreTrainedModel):
         self.impact_score_encoder = nn.Sequential(
             nn.Linear(width, width), nn.ReLU(), nn.Dropout(0.1), nn.Linear(width, 1), nn.ReLU()
         )
-        self.post_init()
+        self.post_init()  # type: ignore[no-untyped-call]
 
 
 def token_weights(backbone: Path, folder: Path, rows: int = 1, name: str = "TILDEv2") -> Path:

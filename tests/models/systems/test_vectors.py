@@ -158,7 +158,7 @@ def token_scores(model: Any, head: Callable[[Tensor], Tensor], folder: Path) -> 
 
 
 def test_unicoil_and_tildev2(systems: dict[str, Path]) -> None:
-    model = TILDEv2.from_pretrained(systems["tildev2"]).eval()
+    model = TILDEv2.from_pretrained(systems["tildev2"])  # in evaluation mode
     documents, queries, boolean = [], [], []
     for pairs in token_scores(model.bert, model.tok_proj, systems["tildev2"]):
         largest: Weights = {}
@@ -193,7 +193,7 @@ def words_of(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
 def test_deepimpact_takes_the_first_occurrence_and_deepct_the_maximum(
     systems: dict[str, Path],
 ) -> None:
-    impact = DeepImpact.from_pretrained(systems["deepimpact"]).eval()
+    impact = DeepImpact.from_pretrained(systems["deepimpact"])
     expected: list[Weights] = []
     for pairs in token_scores(impact.bert, impact.impact_score_encoder, systems["deepimpact"]):
         first: Weights = {}
