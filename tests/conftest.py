@@ -29,6 +29,7 @@ from spade_pyserini.models.extensions import with_corpus_idf
 from spade_pyserini.models.term_counts import TermCounts
 from spade_pyserini.train import Recipe, make_recipe
 from tests.commands import Commands, shell
+from tests.models.systems import checkpoints
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("no deadline", deadline=None)
@@ -122,6 +123,30 @@ def tiny_model_folder(tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathF
     folder = tmp_path_factory.mktemp("models") / "tiny"
     tiny_model.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def systems(tiny_backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The folders of small checkpoints of all systems by name."""
+    root = tmp_path_factory.mktemp("systems")
+    transformer = checkpoints.masked_lm(tiny_backbone, root / "splade")
+    size = checkpoints.config_of(tiny_backbone).vocab_size
+    idf = torch.linspace(0.2, 3.0, size)
+    return {
+        "splade": transformer,
+        "splade-max": checkpoints.sparse_encoder(root / "splade-max", transformer),
+        "splade-sum": checkpoints.sparse_encoder(
+            root / "splade-sum", transformer, pooling_strategy="sum"
+        ),
+        "splade-doc": checkpoints.routed_encoder(root / "doc", transformer, torch.ones(size)),
+        "opensearch": checkpoints.routed_encoder(root / "opensearch", transformer, idf),
+        "unicoil": checkpoints.token_weights(
+            tiny_backbone, root / "unicoil", name="UniCoilEncoder"
+        ),
+        "tildev2": checkpoints.token_weights(tiny_backbone, root / "tildev2"),
+        "deepimpact": checkpoints.deep_impact(tiny_backbone, root / "deepimpact"),
+        "deepct": checkpoints.deepct(tiny_backbone, root / "deepct"),
+    }
 
 
 def write_corpus(path: Path, count: int = 30) -> Path:

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from spade_pyserini.formats.tables import render
+from spade_pyserini.models.queries import as_queries
 
 if TYPE_CHECKING:
-    from spade_pyserini.models import SpadeEncoder
     from spade_pyserini.models.explanation import TermWeight
+    from spade_pyserini.models.protocols import DocumentEncoder
+    from spade_pyserini.models.queries import QueryEncoder
     from spade_pyserini.models.wordpieces import WordPieces
 
 SHOWN = 20  # maximum number of added terms to show, and of terms with a higher weight
@@ -18,7 +20,11 @@ SHADES = (230, 223, 216, 209, 202)  # of a terminal's 256 colours, from pale to 
 
 
 class Match(NamedTuple):
-    """The terms of a query that a document's vector has, and those that it does not have."""
+    """The terms of a query that a document's vector has, and those that it does not have.
+
+    Impacts and their parts are multiplied by the weights of the terms in the query, which are 1 for
+    boolean queries.
+    """
 
     terms: list[TermWeight]
     missing: list[str]
@@ -29,12 +35,26 @@ class Match(NamedTuple):
         return sum(term.impact for term in self.terms)
 
 
-def explain_match(encoder: SpadeEncoder, text: str, query: str) -> Match:
+def explain_match(encoder: DocumentEncoder, text: str, query: str) -> Match:
     """Return the contribution of each term of ``query`` to the score of the document ``text``."""
-    query_terms = encoder.wordpieces.query_terms(query)
-    matching = [term for term in encoder.explain(text) if term.term in query_terms]
+    (weights,) = encoder.queries.encode([query])
+    matching = [
+        _weighted(term, weights[term.term])
+        for term in encoder.explain(text)
+        if term.term in weights
+    ]
+    matching.sort(key=lambda term: -term.impact)
     names = {term.term for term in matching}
-    return Match(matching, [term for term in query_terms if term not in names])
+    return Match(matching, [term for term in weights if term not in names])
+
+
+def _weighted(term: TermWeight, weight: int) -> TermWeight:
+    """The part of the score of a term with this weight in the query."""
+    return term._replace(
+        weighting=weight * term.weighting,
+        expansion=weight * term.expansion,
+        impact=weight * term.impact,
+    )
 
 
 def match_table(match: Match) -> str:
@@ -47,14 +67,16 @@ def match_table(match: Match) -> str:
     return f"{table}\nno match: {' '.join(match.missing)}" if match.missing else table
 
 
-def heat_map(text: str, terms: list[TermWeight], wordpieces: WordPieces, color: bool) -> str:
+def heat_map(
+    text: str, terms: list[TermWeight], queries: WordPieces | QueryEncoder, color: bool
+) -> str:
     """Return the paper's Table 7 for a terminal: words shaded by impact, added and raised terms.
 
     Without ``color``, the impacts are written after the words, but not after punctuation.
     """
     largest = terms[0].impact if terms else 1
     pieces = []
-    for piece, impact in split_by_impact(text, terms, wordpieces):
+    for piece, impact in split_by_impact(text, terms, queries):
         # Control characters could change the terminal's state.
         plain = "".join(char if char.isprintable() or char == "\n" else " " for char in piece)
         if not impact:
@@ -71,19 +93,20 @@ def heat_map(text: str, terms: list[TermWeight], wordpieces: WordPieces, color: 
 
 
 def split_by_impact(
-    text: str, terms: list[TermWeight], wordpieces: WordPieces
+    text: str, terms: list[TermWeight], queries: WordPieces | QueryEncoder
 ) -> Iterator[tuple[str, int]]:
     """Yield words, signs and spaces, each with the largest impact of its WordPieces, or 0."""
     impacts = {term.term: term.impact for term in terms if term.in_document}
-    return words_with_impacts(text, impacts, wordpieces)
+    return words_with_impacts(text, impacts, queries)
 
 
 def words_with_impacts(
-    text: str, impacts: Mapping[str, int], wordpieces: WordPieces
+    text: str, impacts: Mapping[str, int], queries: WordPieces | QueryEncoder
 ) -> Iterator[tuple[str, int]]:
     """Do the same as `split_by_impact` with the impacts of the text's terms."""
+    terms_of = as_queries(queries).terms_of
     for piece in re.findall(r"\w+|[^\w\s]|\s+", text):
-        own = [impacts.get(term, 0) for term in wordpieces.query_terms(piece)]
+        own = [impacts.get(term, 0) for term in terms_of(piece)]
         yield piece, max(own, default=0)
 
 

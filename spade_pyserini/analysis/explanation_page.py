@@ -13,6 +13,7 @@ from spade_pyserini.records import Document
 
 if TYPE_CHECKING:
     from spade_pyserini.models.explanation import TermWeight
+    from spade_pyserini.models.queries import QueryEncoder
     from spade_pyserini.models.wordpieces import WordPieces
 
 DEEPEST = 0.6  # background opacity of the largest impact on a page; text stays readable on it
@@ -35,7 +36,7 @@ def explanation_page(
     title: str,
     text: str,
     terms: list[TermWeight],
-    wordpieces: WordPieces,
+    queries: WordPieces | QueryEncoder,
     match: Match | None = None,
 ) -> str:
     """Return a self-contained page: the score of a query if there is one, text, and all terms.
@@ -48,7 +49,7 @@ def explanation_page(
         note = f"Only words that match the query have a colour. {note}"
     sections = [] if match is None else [_score(match)]
     sections += [
-        section("Document", _heat_map(text, shown, wordpieces), paragraph(note)),
+        section("Document", _heat_map(text, shown, queries), paragraph(note)),
         section(
             "Changes by term expansion",
             *(
@@ -74,11 +75,10 @@ def _score(match: Match) -> str:
     )
 
 
-def _heat_map(text: str, terms: list[TermWeight], wordpieces: WordPieces) -> str:
+def _heat_map(text: str, terms: list[TermWeight], queries: WordPieces | QueryEncoder) -> str:
     largest = max((term.impact for term in terms), default=1)
     pieces = (
-        _shaded(piece, impact, largest)
-        for piece, impact in split_by_impact(text, terms, wordpieces)
+        _shaded(piece, impact, largest) for piece, impact in split_by_impact(text, terms, queries)
     )
     return f'<p style="white-space: pre-wrap; margin: 0">{"".join(pieces)}</p>'
 

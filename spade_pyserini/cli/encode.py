@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-from dataclasses import replace
 from pathlib import Path
 
 from spade_pyserini.cli import arguments
@@ -28,7 +27,11 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_corpus(parser)
     arguments.add_data_dir(parser)
     arguments.add_corpus_transforms(parser)
-    add("--model", metavar="NAME|PATH", help="model name or folder (default: spade-mini)")
+    add(
+        "--model",
+        metavar="NAME|PATH",
+        help="model name or folder, of SpaDE or of another system (default: spade-mini)",
+    )
     add("--output", metavar="DIR", help="folder for the vectors (default: encode/CORPUS.MODEL)")
     add("--overwrite", action="store_true", help="replace an existing output")
     add(
@@ -97,6 +100,18 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="tokens per batch",
     )
+    add(
+        "--query-encoder",
+        metavar="NAME|PATH|boolean",
+        help="the model that will encode queries, or boolean (default: as the model says); the "
+        "manifest records it",
+    )
+    add(
+        "--keep-query-weights",
+        action="store_true",
+        help="keep the table of query term weights of a model, such as idf, in a file next to the "
+        "vectors; by default, document vectors are multiplied by it",
+    )
     add("--device", default="cpu", help="torch device; cuda with --processes N uses N GPUs")
     add(
         "--precision",
@@ -144,7 +159,8 @@ def run(options: argparse.Namespace) -> None:
     if options.ray and options.processes > 1:
         raise UsageError("--ray starts its own workers; leave out --processes")
 
-    from spade_pyserini.models.hub import DEFAULT, check_model
+    from spade_pyserini.models.hub import DEFAULT
+    from spade_pyserini.models.systems.recognise import check_model
 
     only_merge = options.merge and options.output
     # Mistakes in names are found before torch is loaded, which takes seconds.
@@ -152,11 +168,13 @@ def run(options: argparse.Namespace) -> None:
     name = options.model or DEFAULT
     if not options.merge:
         check_model(name)
+        if options.query_encoder not in (None, "boolean"):
+            check_model(options.query_encoder)
     if options.counts and not location(options.counts).is_file():
         raise NotFoundError(f"{options.counts}: no such file; --counts takes OTHER.counts.json")
 
     from spade_pyserini.encode import EncodeOptions, Part, encode_corpus, merge_parts
-    from spade_pyserini.models import SpadeEncoder
+    from spade_pyserini.models.systems.loading import load_encoder
 
     if corpus is None:
         merge_parts(options.output)
@@ -169,7 +187,12 @@ def run(options: argparse.Namespace) -> None:
         merge_parts(output)
         print(output)
         return
-    encoder = SpadeEncoder.from_pretrained(name, device=options.device)
+    encoder = load_encoder(
+        name,
+        device=options.device,
+        query_encoder=options.query_encoder,
+        fold=not options.keep_query_weights,
+    )
     names = ("alpha", "k", "max_length", "prune_ratio", "corpus_gamma")
     changes = {key: getattr(options, key) for key in names}
     if options.no_corpus_pruning:
@@ -177,7 +200,7 @@ def run(options: argparse.Namespace) -> None:
     encoder = encoder.with_settings(
         **{key: value for key, value in changes.items() if value is not None}
     )
-    encoder = replace(encoder, precision=options.precision)
+    encoder = encoder.unchecked_precision(options.precision)
     if not options.ray:  # the workers of a cluster check it on their own devices
         encoder.check_precision()
     if not encoder.config.trained:

@@ -59,7 +59,8 @@ def run(options: argparse.Namespace) -> None:
     """Print the terms of a document as a heat map, or the score of a query term by term."""
     _check(options)
 
-    from spade_pyserini.models.hub import DEFAULT, check_model
+    from spade_pyserini.models.hub import DEFAULT
+    from spade_pyserini.models.systems.recognise import check_model
 
     # Mistakes in names are found before torch is loaded, which takes seconds.
     if options.model == "":
@@ -74,10 +75,11 @@ def run(options: argparse.Namespace) -> None:
     from spade_pyserini.analysis.explain import explain_match, heat_map, match_table
     from spade_pyserini.analysis.explanation_page import explanation_page, page_title
     from spade_pyserini.encode.counts_file import count_corpus, fit_encoder
-    from spade_pyserini.models import SpadeEncoder
+    from spade_pyserini.models.protocols import needs_counts
+    from spade_pyserini.models.systems.loading import load_encoder
 
-    encoder = SpadeEncoder.from_pretrained(options.model or DEFAULT)
-    if encoder.needs_counts:
+    encoder = load_encoder(options.model or DEFAULT)
+    if needs_counts(encoder):
         if options.counts:
             encoder = fit_encoder(encoder, Path(options.counts))
         elif corpus is not None:
@@ -88,12 +90,12 @@ def run(options: argparse.Namespace) -> None:
     terms = encoder.explain(text)
     match = explain_match(encoder, text, options.query) if options.query else None
     if match is None:
-        print(heat_map(text, terms, encoder.wordpieces, use_color(options.color)))
+        print(heat_map(text, terms, encoder.queries, use_color(options.color)))
     else:
         print(match_table(match))
     if options.html:
         title = page_title(document, options.query)
-        page = explanation_page(title, text, terms, encoder.wordpieces, match)
+        page = explanation_page(title, text, terms, encoder.queries, match)
         with atomic_write(Path(options.html)) as stream:
             stream.write(page.encode())
 

@@ -16,6 +16,7 @@ from spade_pyserini.errors import SpadeError
 from spade_pyserini.formats.unicode import is_valid_unicode
 
 if TYPE_CHECKING:
+    from spade_pyserini.index.queries import MakeQueries
     from spade_pyserini.records import Document
     from spade_pyserini.search.answers import Searcher
     from spade_pyserini.search.texts import Texts
@@ -44,7 +45,12 @@ def answer_queries(options: argparse.Namespace) -> None:
     from spade_pyserini.search.answers import answer_query
 
     with open_searcher(
-        options.index, options.tokenizer, options.k1, options.b, check=not options.no_check
+        options.index,
+        options.tokenizer,
+        options.k1,
+        options.b,
+        check=not options.no_check,
+        queries=query_model(options),
     ) as searcher:
         find = _finder(options, searcher)
         delimiter = options.max_passage_delimiter if options.max_passage else None
@@ -56,6 +62,17 @@ def answer_queries(options: argparse.Namespace) -> None:
                 print(answers.as_text(color=use_color(options.color)))
             if options.verbose:
                 _log_ignored(query, searcher)
+
+
+def query_model(options: argparse.Namespace) -> MakeQueries | None:
+    """The model of ``--query-encoder``; mistakes in its name are found before torch is loaded."""
+    if options.query_encoder is None:
+        return None
+    from spade_pyserini.models.systems.recognise import check_model
+    from spade_pyserini.search.query_models import neural_queries
+
+    check_model(options.query_encoder)
+    return neural_queries(options.query_encoder)
 
 
 def _typed_queries(searcher: Searcher) -> Iterator[str]:

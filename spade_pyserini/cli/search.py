@@ -21,7 +21,8 @@ def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade search``."""
     description = (
         "Search an index for topics or a query; with neither, for queries typed at a prompt. "
-        "In an impact index, a query is split into WordPieces; a repeated WordPiece counts once."
+        "In an impact index, a query is encoded as the index says; for SpaDE, it is split into "
+        "WordPieces, and a repeated one counts once."
     )
     parser = arguments.new_parser("search", description, EXAMPLE)
     add = parser.add_argument
@@ -53,6 +54,19 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME|PATH",
         help="tokenizer.json, model folder or model name (default: the index's); needed for an "
         "index that another tool built",
+    )
+    add(
+        "--query-encoder",
+        metavar="NAME|PATH",
+        help="the model that encodes queries, for an index that needs one (SPLADE, uniCOIL)",
+    )
+    add(
+        "--pre-encoded",
+        nargs="?",
+        const="vector",
+        metavar="FIELD",
+        help="--topics are encoded already: terms repeated as often as their weight, or JSON lines "
+        "with the weights in FIELD (default: vector)",
     )
     add("--k1", type=float, default=0.9, help="k1 of BM25, for a BM25 index")
     add("--b", type=float, default=0.4, help="b of BM25, for a BM25 index")
@@ -96,6 +110,10 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--query is empty; give the words to search for")
     if options.topics and options.query:
         raise UsageError("give either --topics NAME|FILE or --query TEXT, not both")
+    if options.query_encoder and options.pre_encoded:
+        raise UsageError("--pre-encoded topics need no --query-encoder; leave it out")
+    if options.pre_encoded and not options.topics:
+        raise UsageError("--pre-encoded applies only with --topics FILE")
     if options.topics:
         for name in ("corpus", "json"):
             if getattr(options, name):
@@ -109,8 +127,9 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _search_topics(options: argparse.Namespace) -> None:
-    from spade_pyserini.corpora.topics import read_topics, topics_name
+    from spade_pyserini.corpora.topics import read_encoded_topics, read_topics, topics_name
     from spade_pyserini.formats.outputs import refuse_existing
+    from spade_pyserini.records import Topic
     from spade_pyserini.search import (
         ImpactSearcher,
         SearchOptions,
@@ -118,17 +137,31 @@ def _search_topics(options: argparse.Namespace) -> None:
         search_topics,
         write_run,
     )
+    from spade_pyserini.search.query_models import pre_encoded_queries
     from spade_pyserini.search.topic_checks import log_ignored_words, refuse_wordpieces
 
-    topics = read_topics(options.topics, data_dir=options.data_dir)
+    queries_of_index = queries.query_model(options)
+    if options.pre_encoded:
+        vectors = read_encoded_topics(
+            options.topics, options.pre_encoded, data_dir=options.data_dir
+        )
+        queries_of_index = pre_encoded_queries(vectors)
+        topics = [Topic(qid, qid) for qid in vectors]
+    else:
+        topics = read_topics(options.topics, data_dir=options.data_dir)
     name = safe_file_name(topics_name(options.topics, data_dir=options.data_dir))
     index = Path(options.index).resolve().name
     output = Path(options.output or Path("runs", f"run.{index}.{name}.txt"))
     refuse_existing(output, options.overwrite)
     with open_searcher(
-        options.index, options.tokenizer, options.k1, options.b, check=not options.no_check
+        options.index,
+        options.tokenizer,
+        options.k1,
+        options.b,
+        check=not options.no_check,
+        queries=queries_of_index,
     ) as searcher:
-        if isinstance(searcher, ImpactSearcher):
+        if isinstance(searcher, ImpactSearcher) and not options.pre_encoded:
             refuse_wordpieces(topics, searcher.wordpieces)
             if options.verbose:
                 log_ignored_words(topics, searcher)

@@ -7,6 +7,7 @@ import logging
 from pathlib import Path
 
 from spade_pyserini.cli import arguments
+from spade_pyserini.cli.queries import query_model
 from spade_pyserini.errors import UsageError
 
 EXAMPLE = """spade encode --corpus pydoc --output encode/pydoc.components --components
@@ -68,6 +69,11 @@ def parser() -> argparse.ArgumentParser:
         help="with --k: the --pool that the components were encoded with",
     )
     add("--model", metavar="NAME|PATH", help="with --k: the model of the components")
+    add(
+        "--query-encoder",
+        metavar="NAME|PATH",
+        help="the model that encodes queries, for components that need one; it is timed, too",
+    )
     add("--output", required=True, metavar="DIR", help="folder for sweep.csv, figures and runs")
     add("--overwrite", action="store_true", help="discard the results of earlier calls")
     return parser
@@ -85,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
     from spade_pyserini.corpora import apply_transforms
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.formats.vector_manifest import VectorManifest
-    from spade_pyserini.models.hub import check_model
+    from spade_pyserini.models.systems.recognise import check_model
 
     # Mistakes in names are found before torch is loaded, which takes seconds.
     qrels, level = arguments.read_judgements(options)
@@ -100,9 +106,9 @@ def run(options: argparse.Namespace) -> None:
     from spade_pyserini.analysis.sweep import Origin, SweepOptions, sweep
     from spade_pyserini.analysis.sweep.options import ALPHAS
     from spade_pyserini.evaluate import DEFAULT_MEASURES, parse_measures
-    from spade_pyserini.models import SpadeEncoder
+    from spade_pyserini.models.systems.loading import load_encoder
 
-    origin = Origin(corpus, SpadeEncoder.from_pretrained(options.model)) if corpus else None
+    origin = Origin(corpus, load_encoder(options.model)) if corpus else None
     settings = SweepOptions(
         alpha=options.alpha or ALPHAS,
         gamma=options.gamma,
@@ -111,6 +117,7 @@ def run(options: argparse.Namespace) -> None:
         measures=parse_measures(options.measure) if options.measure else DEFAULT_MEASURES,
         level=level,
         overwrite=options.overwrite,
+        queries=query_model(options),
     )
     results = sweep(options.components, topics, qrels, options.output, settings, origin)
     print(results.table())

@@ -1,4 +1,4 @@
-"""``spade topics``: write topics as WordPieces, for plain Pyserini and other engines."""
+"""``spade topics``: write topics as terms, for plain Pyserini and other engines."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ SUFFIXES = {
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade topics``."""
     description = (
-        "Write the distinct WordPieces of each topic, for plain Pyserini, or as the queries of "
-        "another engine: the body of _msearch for OpenSearch and Elasticsearch, PyTerrier's "
-        "query_toks for PISA, sparse vectors for Milvus."
+        "Write the terms of each topic, for plain Pyserini or as the queries of another engine: "
+        "its distinct WordPieces or, for an index whose queries have weights, each term with its "
+        "weight. For Pyserini a term is repeated; OpenSearch and Elasticsearch get the body of "
+        "_msearch, PISA PyTerrier's query_toks, Milvus sparse vectors."
     )
     parser = arguments.new_parser("topics", description, EXAMPLE)
     add = parser.add_argument
@@ -37,6 +38,9 @@ def parser() -> argparse.ArgumentParser:
     add("--output", required=True, metavar="FILE", help=f"file, whose name ends with ({names})")
     add("--index", metavar="DIR", help="use the tokenizer of this index")
     add("--tokenizer", metavar="PATH", help="use this tokenizer.json or model folder instead")
+    add(
+        "--query-encoder", metavar="NAME|PATH", help="the model that encodes the queries of --index"
+    )
     add(
         "--field",
         choices=("rank_features", "sparse_vector"),
@@ -52,26 +56,32 @@ def run(options: argparse.Namespace) -> None:
     """Write the topics and print the path of the file."""
     _check(options)
 
-    from spade_pyserini.corpora.topics import read_topics
-    from spade_pyserini.index.opening import index_tokenizer
-    from spade_pyserini.models.wordpieces import WordPieces
-    from spade_pyserini.search.wordpiece_topics import write_wordpiece_topics
+    if options.query_encoder and not options.index:
+        raise UsageError("--query-encoder needs --index DIR, the index to search")
 
-    if options.index:
-        wordpieces = index_tokenizer(Path(options.index))
-    else:
-        wordpieces = WordPieces.load(options.tokenizer)
+    from spade_pyserini.cli.queries import query_model
+    from spade_pyserini.corpora.topics import read_topics
+    from spade_pyserini.index.opening import open_index_queries
+    from spade_pyserini.models.queries import BooleanQueries, QueryEncoder
+    from spade_pyserini.models.wordpieces import WordPieces
+    from spade_pyserini.search.wordpiece_topics import write_encoded_topics
+
     topics = read_topics(options.topics, data_dir=options.data_dir)
+    if options.index:
+        model = query_model(options)
+        queries: QueryEncoder = open_index_queries(Path(options.index), queries=model)
+    else:
+        queries = BooleanQueries(WordPieces.load(options.tokenizer))
     if options.to == PYSERINI:
-        write_wordpiece_topics(topics, wordpieces, options.output, options.overwrite)
+        write_encoded_topics(topics, queries, options.output, options.overwrite)
     else:
         from spade_pyserini.export.queries import QueryOptions, write_queries
 
         chosen = {
             name: getattr(options, name) for name in ("field", "hits") if getattr(options, name)
         }
-        queries = QueryOptions(options.to, **chosen, with_text=options.with_text)
-        write_queries(topics, wordpieces, options.output, queries, overwrite=options.overwrite)
+        form = QueryOptions(options.to, **chosen, with_text=options.with_text)
+        write_queries(topics, queries, options.output, form, overwrite=options.overwrite)
     print(options.output)
 
 

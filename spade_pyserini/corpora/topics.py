@@ -13,6 +13,7 @@ from spade_pyserini.corpora.splits import resolve_split, split_names
 from spade_pyserini.corpora.topic_tables import topic_table
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.topics import read_topic_files, topic_file_stem
+from spade_pyserini.formats.weighted_topics import VECTOR, read_weighted_topics
 from spade_pyserini.records import Topic
 
 logger = logging.getLogger(__name__)
@@ -41,6 +42,19 @@ def read_topics(name: str | Path, *, data_dir: str | Path | None = None) -> list
     if missing := len(qrels) - len(topics):
         logger.warning("%s: %d of %d judged topics have no query", name, missing, len(qrels))
     return topics
+
+
+def read_encoded_topics(
+    name: str | Path, field: str = VECTOR, *, data_dir: str | Path | None = None
+) -> dict[str, dict[str, int]]:
+    """Return the term weights of the topics of a file that a query encoder has encoded, by id.
+
+    ``field`` is the field of JSON lines that has the vectors, see `formats.weighted_topics`.
+    """
+    path = find_file(name, data_dir)
+    if path is None:
+        raise NotFoundError(f"{name}: no such file; encoded topics are in a file")
+    return read_weighted_topics(path, field)
 
 
 def topics_name(name: str | Path, *, data_dir: str | Path | None = None) -> str:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from spade_pyserini.encode.batches import batches
 from spade_pyserini.encode.options import BATCH_TOKENS
-from spade_pyserini.models.encoder import SpadeEncoder
+from spade_pyserini.models.protocols import DocumentEncoder
 from spade_pyserini.models.quantize import calibrate
 from spade_pyserini.progress import counting_bar
 
 
-def calibrated_scale(encoder: SpadeEncoder, texts: list[str]) -> float:
+def calibrated_scale(encoder: DocumentEncoder, texts: list[str]) -> float:
     """The scale that gives the largest weight in these texts the largest impact."""
-    ids = encoder.wordpieces.document_ids(texts, encoder.config.max_length)
+    ids = [document.ids for document in encoder.cut_documents(texts)]
     largest = 0.0
     with (
         encoder.fixed(),
         counting_bar("calibrating the scale", "documents", len(ids), leave=False) as bar,
     ):
         for batch, _ in batches(ids, BATCH_TOKENS):
-            largest = max(largest, encoder.weigh(batch).max().item())
+            weights = encoder.weigh(batch)
+            largest = max(largest, weights.max().item() if weights.numel() else 0.0)
             bar.update(len(batch))
     return calibrate(largest, encoder.config.bits)

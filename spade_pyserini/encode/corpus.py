@@ -7,7 +7,6 @@ import logging
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import ErrorLimit, OnError
@@ -27,14 +26,13 @@ from spade_pyserini.encode.task import VectorTask
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.paths import location
 from spade_pyserini.formats.vector_manifest import VectorManifest, VectorSettings
+from spade_pyserini.models.dual_encoder import DualEncoder
 from spade_pyserini.models.encoder import SpadeEncoder
+from spade_pyserini.models.protocols import CorpusEncoder, DocumentEncoder, needs_counts
 from spade_pyserini.sharding.job import Runner, RunOptions, run_job
 from spade_pyserini.sharding.part import ALL_SHARDS
 from spade_pyserini.sharding.resume import Output
 from spade_pyserini.sharding.worker import Job, run_here
-
-if TYPE_CHECKING:
-    from spade_pyserini.models import SpadeModel
 
 logger = logging.getLogger(__name__)
 UNDECIDED = {"scale": 0.0, "counts_sha256": None}  # settings that may depend on the corpus
@@ -49,7 +47,7 @@ SAMPLE = 200  # documents to calibrate the scale with
 
 def encode_corpus(
     corpus: Corpus,
-    encoder: SpadeEncoder | SpadeModel,
+    encoder: DocumentEncoder | DualEncoder,
     output: str | Path,
     options: EncodeOptions = DEFAULTS,
 ) -> VectorManifest:
@@ -59,12 +57,13 @@ def encode_corpus(
 
     If the same call was interrupted, it continues; finished shards are kept. A complete output is
     left as it is. An output with other settings, or of other documents, is refused unless
-    ``options.overwrite``. The encoder is not changed.
+    ``options.overwrite``. The encoder is not changed. It can be a
+    `SpadeModel`, or any other `DocumentEncoder`.
     """
-    if not isinstance(encoder, SpadeEncoder):
+    if isinstance(encoder, DualEncoder):
         encoder = SpadeEncoder(encoder)
     runner = _runner(encoder, options)
-    files = VectorFiles(encoder.wordpieces, encoder.config.trained, options.components)
+    files = VectorFiles.of(encoder, options.components)
     target = Output(location(output), files, options.part, options.overwrite)
     with target.locked() as bad_documents:
         with target.setup_lock():
@@ -84,7 +83,7 @@ def encode_corpus(
     return complete
 
 
-def _runner(encoder: SpadeEncoder, options: EncodeOptions) -> Runner:
+def _runner(encoder: DocumentEncoder, options: EncodeOptions) -> Runner:
     """Choose where the workers run: in this process, in several processes or on a Ray cluster.
 
     Raises `UsageError` if options contradict each other.
@@ -114,7 +113,7 @@ class _Setup:
     def __init__(
         self,
         corpus: Corpus,
-        encoder: SpadeEncoder,
+        encoder: DocumentEncoder,
         target: Output[VectorManifest],
         options: EncodeOptions,
         bad_documents: set[str],
@@ -122,7 +121,7 @@ class _Setup:
         self.corpus, self.encoder, self.target, self.options = corpus, encoder, target, options
         self.tolerance = partial(ErrorLimit, options.max_errors, bad_documents)
 
-    def run(self) -> tuple[SpadeEncoder, VectorManifest]:
+    def run(self) -> tuple[DocumentEncoder, VectorManifest]:
         """The encoder, fitted to the corpus, and the manifest to start or continue with."""
         settings = self._settings()
         earlier = self.target.load_earlier()
@@ -157,15 +156,16 @@ class _Setup:
             corpus_gamma=config.corpus_gamma,
             counts_sha256=None if counts is None else check_counts_file(counts, encoder),
             fields=self.corpus.fields,
+            system=encoder.system,
         )
 
     def _fit(
         self, settings: VectorSettings, earlier: VectorSettings | None
-    ) -> tuple[SpadeEncoder, VectorSettings]:
+    ) -> tuple[DocumentEncoder, VectorSettings]:
         """Fit the encoder to the corpus; return it and the complete settings."""
         encoder = self.encoder
-        if encoder.needs_counts:
-            known = self._known_counts(settings, earlier)
+        if needs_counts(encoder):
+            known = self._known_counts(encoder, settings, earlier)
             stored = ensure_counts(
                 self.corpus,
                 encoder,
@@ -183,7 +183,9 @@ class _Setup:
             settings = replace(settings, scale=scale)
         return encoder, settings
 
-    def _known_counts(self, settings: VectorSettings, earlier: VectorSettings | None) -> str | None:
+    def _known_counts(
+        self, encoder: CorpusEncoder, settings: VectorSettings, earlier: VectorSettings | None
+    ) -> str | None:
         """The digest of the counts to use, copied if a file is given; None to count the corpus."""
         folder = self.target.folder
         if self.options.counts is not None:
@@ -193,7 +195,7 @@ class _Setup:
             return earlier.counts_sha256
         if self.target.part == ALL_SHARDS:
             return None
-        return counts_of_other_part(self.corpus, self.encoder, folder, self.target.overwrite)
+        return counts_of_other_part(self.corpus, encoder, folder, self.target.overwrite)
 
 
 def _comparable(earlier: VectorManifest | None, settings: VectorSettings) -> VectorSettings | None:
@@ -204,7 +206,7 @@ def _comparable(earlier: VectorManifest | None, settings: VectorSettings) -> Vec
     return earlier.settings if same else None
 
 
-def _calibrate(encoder: SpadeEncoder, corpus: Corpus, on_error: OnError) -> float:
+def _calibrate(encoder: DocumentEncoder, corpus: Corpus, on_error: OnError) -> float:
     """A scale from the first documents of the corpus, for a model without one."""
     sample = [
         document.contents for document in itertools.islice(corpus.documents(on_error), SAMPLE)

@@ -10,13 +10,12 @@ keeps the weight that the weighting encoder gives to it.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 
 import torch
 
 from spade_pyserini.encode.batches import batches
 from spade_pyserini.encode.options import BATCH_TOKENS
-from spade_pyserini.models.encoder import SpadeEncoder
+from spade_pyserini.models.protocols import CorpusEncoder
 from spade_pyserini.models.pruning import is_noise
 from spade_pyserini.progress import Progress
 from spade_pyserini.records import RemovedTerm
@@ -48,21 +47,8 @@ class EvenSample:
         self._seen += 1
 
 
-def expansion_only(encoder: SpadeEncoder) -> SpadeEncoder:
-    """Return an encoder that computes only expansion vectors, without pruning.
-
-    Its fingerprint depends on everything that the removed terms depend on besides the corpus, but
-    not on settings such as ``alpha``, which do not affect them.
-    """
-    plain = encoder.with_settings(
-        alpha=1.0, prune_ratio=0.0, saturate=False, scale=None, bits=8, trained=True
-    )
-    # One precision on all machines: workers may have other devices than this process.
-    return replace(plain, precision="fp32", removed=())
-
-
 def find_noise(
-    encoder: SpadeEncoder, texts: list[str], progress: str = "bar"
+    encoder: CorpusEncoder, texts: list[str], progress: str = "bar"
 ) -> tuple[RemovedTerm, ...]:
     """Return the terms to remove from the expansion vectors of a corpus, the most frequent first.
 
@@ -71,15 +57,15 @@ def find_noise(
     """
     if len(texts) < LEAST:
         return ()
-    config, sampler = encoder.config, expansion_only(encoder)
+    config, sampler = encoder.config, encoder.expansion_only()
     ids = sampler.wordpieces.document_ids(texts, config.max_length)
-    expanded = torch.zeros(len(sampler.model.kept), dtype=torch.long)
+    expanded = torch.zeros(len(sampler.columns(ids)), dtype=torch.long)
     contained = torch.zeros_like(expanded)
     task = "sampling expansion terms"
     with closing(Progress(progress, task=task)) as bar, sampler.fixed():
         bar.expect(len(ids))
         for batch, _ in batches(ids, BATCH_TOKENS):
-            expanded += (sampler.weigh(batch) > 0).sum(dim=0).cpu()
+            expanded += (sampler.weigh(batch) > 0).sum(dim=0).cpu()[: len(expanded)]
             for document in batch:
                 contained[list(set(document))] += 1
             bar(len(batch), 0)

@@ -15,26 +15,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.checks import OnError, raise_error
-from spade_pyserini.encode.corpus_pruning import EvenSample, expansion_only, find_noise
+from spade_pyserini.encode.corpus_pruning import EvenSample, find_noise
 from spade_pyserini.errors import ArtifactError, NotFoundError, SpadeError, UsageError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.paths import sibling
 from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 from spade_pyserini.formats.vector_manifest import VectorManifest
-from spade_pyserini.models.encoder import SpadeEncoder
+from spade_pyserini.models.protocols import CorpusEncoder, DocumentEncoder, needs_counts
 from spade_pyserini.models.term_counts import TermCounts, count_terms
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.progress import Progress
 from spade_pyserini.records import RemovedTerm
 from spade_pyserini.sharding.part import parts_of
 
+E = TypeVar("E", bound=CorpusEncoder)
 FORMAT = "spade_pyserini.counts/1"
 PRUNING = "corpus_pruning"  # present if the terms to remove were determined
 
@@ -53,7 +54,7 @@ class CorpusCounts(NamedTuple):
 class StoredCounts(NamedTuple):
     """The encoder for the corpus of a counts file, and the digest of that file."""
 
-    encoder: SpadeEncoder
+    encoder: CorpusEncoder
     sha256: str
 
 
@@ -64,7 +65,7 @@ def counts_path(folder: Path) -> Path:
 
 def ensure_counts(
     corpus: Corpus,
-    encoder: SpadeEncoder,
+    encoder: CorpusEncoder,
     folder: Path,
     known: str | None,
     on_error: OnError,
@@ -78,13 +79,13 @@ def ensure_counts(
     return StoredCounts(fit_encoder(encoder, path), sha256(path))
 
 
-def fit_encoder(encoder: SpadeEncoder, path: Path) -> SpadeEncoder:
+def fit_encoder(encoder: E, path: Path) -> E:
     """Return the encoder for the corpus of a counts file."""
     return encoder.for_corpus(load_counts(path, encoder.wordpieces), load_removed(path, encoder))
 
 
 def counts_of_other_part(
-    corpus: Corpus, encoder: SpadeEncoder, folder: Path, overwrite: bool
+    corpus: Corpus, encoder: CorpusEncoder, folder: Path, overwrite: bool
 ) -> str | None:
     """The digest of the counts that another part uses for the same corpus, None if there are none.
 
@@ -112,9 +113,9 @@ def _counts_in_use(folder: Path, *, only_unfinished: bool) -> Iterator[str | Non
                 yield manifest.settings.counts_sha256
 
 
-def check_counts_file(source: Path, encoder: SpadeEncoder) -> str:
+def check_counts_file(source: Path, encoder: DocumentEncoder) -> str:
     """Check that the encoder can use the counts of another corpus; return the file's digest."""
-    if not encoder.needs_counts:
+    if not needs_counts(encoder):
         raise UsageError("the model does not use term counts; leave out counts=FILE")
     if not source.is_file():
         message = f"{source}: no such file; the counts of a corpus are next to its vectors"
@@ -132,7 +133,7 @@ def copy_counts(source: Path, folder: Path) -> None:
 
 def count_corpus(
     corpus: Corpus,
-    encoder: SpadeEncoder,
+    encoder: CorpusEncoder,
     on_error: OnError = raise_error,
     progress: str = "bar",
 ) -> CorpusCounts:
@@ -157,7 +158,7 @@ def count_corpus(
     return CorpusCounts(counts, removed, len(sample.texts))
 
 
-def save_counts(counted: CorpusCounts, encoder: SpadeEncoder, path: Path, corpus: str) -> None:
+def save_counts(counted: CorpusCounts, encoder: CorpusEncoder, path: Path, corpus: str) -> None:
     """Write the terms that occur, in the order of the vocabulary, and the removed terms."""
     counts, wordpieces = counted.counts, encoder.wordpieces
     term_ids = counts.df.nonzero().flatten().tolist()
@@ -201,7 +202,7 @@ def read_document_shares(path: Path) -> dict[str, float]:
     return {term: documents / total for term, documents in values["terms"].items()}
 
 
-def load_removed(path: Path, encoder: SpadeEncoder) -> tuple[RemovedTerm, ...]:
+def load_removed(path: Path, encoder: CorpusEncoder) -> tuple[RemovedTerm, ...]:
     """Read the terms that corpus-level pruning removed, none for a model that does not prune.
 
     They must have been determined by the same model with the same settings.
@@ -218,7 +219,7 @@ def load_removed(path: Path, encoder: SpadeEncoder) -> tuple[RemovedTerm, ...]:
     return tuple(RemovedTerm(**term) for term in values[PRUNING]["removed"])
 
 
-def _has_pruning_of(values: dict[str, Any], encoder: SpadeEncoder) -> bool:
+def _has_pruning_of(values: dict[str, Any], encoder: CorpusEncoder) -> bool:
     """Whether a counts file has the removed terms that this encoder needs, if it needs any."""
     if not encoder.config.corpus_gamma:
         return True
@@ -226,11 +227,11 @@ def _has_pruning_of(values: dict[str, Any], encoder: SpadeEncoder) -> bool:
     return all(stored.get(key) == value for key, value in _pruning_settings(encoder).items())
 
 
-def _pruning_settings(encoder: SpadeEncoder) -> dict[str, Any]:
+def _pruning_settings(encoder: CorpusEncoder) -> dict[str, Any]:
     """What the removed terms depend on, besides the corpus."""
     config = encoder.config
     return {
         "gamma": config.corpus_gamma,
         "few": config.corpus_few,
-        "encoder": expansion_only(encoder).fingerprint,
+        "encoder": encoder.expansion_only().fingerprint,
     }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from spade_pyserini.formats.components import components_intact, record, remove_components
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.paths import remove
+from spade_pyserini.formats.query_side import BOOLEAN, QuerySide, save_weights
 from spade_pyserini.formats.vector_manifest import (
     Shard,
     VectorManifest,
@@ -16,6 +17,7 @@ from spade_pyserini.formats.vector_manifest import (
     is_shard_name,
     tokenizer_path,
 )
+from spade_pyserini.models.protocols import DocumentEncoder
 from spade_pyserini.models.wordpieces import WordPieces
 
 
@@ -26,6 +28,14 @@ class VectorFiles:
     wordpieces: WordPieces
     trained: bool
     components: bool = False
+    query: QuerySide = BOOLEAN
+    query_weights: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, encoder: DocumentEncoder, components: bool = False) -> VectorFiles:
+        """The files of the vectors of an encoder."""
+        side, weights = encoder.queries.side, encoder.queries.weights
+        return cls(encoder.wordpieces, encoder.config.trained, components, side, weights)
 
     def is_shard_name(self, name: str) -> bool:
         """Whether ``name`` is the name of a shard of vectors."""
@@ -37,11 +47,12 @@ class VectorFiles:
 
     def new_manifest(self, settings: VectorSettings) -> VectorManifest:
         """An incomplete manifest without shards."""
-        return VectorManifest(settings, self.trained)
+        return VectorManifest(settings, self.trained, query=self.query)
 
     def write_common(self, folder: Path) -> None:
-        """Write the tokenizer."""
+        """Write the tokenizer, and the weights of query terms if there are any."""
         self.wordpieces.save(tokenizer_path(folder))
+        save_weights(folder, self.query, self.query_weights)
 
     def is_intact(self, folder: Path, shard: Shard) -> bool:
         """Whether the vectors, and their components if needed, are as they were written."""

@@ -7,7 +7,7 @@ write       vectors to a compressed file
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -20,9 +20,9 @@ from spade_pyserini.errors import SpadeError
 from spade_pyserini.formats.components import ComponentVector, write_components
 from spade_pyserini.formats.vector_manifest import Lengths, Shard, VectorSettings, shard_name
 from spade_pyserini.formats.vectors import write_shard
-from spade_pyserini.models.encoder import SpadeEncoder
+from spade_pyserini.models.protocols import DocumentEncoder
 from spade_pyserini.models.quantize import largest_impact, quantize
-from spade_pyserini.models.tensors import SparseVector, sparse
+from spade_pyserini.models.tensors import SparseVector, named, sparse
 from spade_pyserini.records import Document, ImpactVector
 from spade_pyserini.sharding.protocols import Advance, Written
 
@@ -43,11 +43,13 @@ class Prepared(NamedTuple):
 class Encoded(NamedTuple):
     """The vectors of a shard, in the order of its documents.
 
+    columns: the terms of the columns of each vector; for most systems, all are the vocabulary.
     weighting, expansion: the vectors of both encoders; unused unless components are written.
     clipped: number of weights above the largest impact.
     """
 
     prepared: Prepared
+    columns: list[Sequence[str]]
     impacts: list[SparseVector]
     weighting: list[SparseVector]
     expansion: list[SparseVector]
@@ -58,7 +60,7 @@ class Encoded(NamedTuple):
 class VectorTask:
     """Encodes shards. With ``components``, the vectors of both encoders are written, too."""
 
-    encoder: SpadeEncoder
+    encoder: DocumentEncoder
     settings: VectorSettings
     components: bool = False
 
@@ -78,7 +80,7 @@ class VectorTask:
     def prepare(self, number: int, documents: list[Document], input_sha256: str) -> Prepared:
         """Split documents into WordPieces."""
         texts = [document.contents for document in documents]
-        cut = self.encoder.wordpieces.cut_documents(texts, self.settings.max_length)
+        cut = self.encoder.cut_documents(texts)
         lengths = Lengths(
             documents=len(documents),
             wordpieces=sum(document.length for document in cut),
@@ -105,6 +107,7 @@ class VectorTask:
     def _encode(self, prepared: Prepared, advance: Advance) -> Encoded:
         settings, encoder = self.settings, self.encoder
         impacts, weighting, expansion = ([EMPTY] * len(prepared.ids) for _ in range(3))
+        columns: list[Sequence[str]] = [()] * len(prepared.ids)
         total_clipped = 0
         for batch, indexes in batches(prepared.ids, settings.batch_tokens):
             if self.components:
@@ -117,18 +120,20 @@ class VectorTask:
             total_clipped += clipped(weights, settings.scale, settings.bits)
             vectors = sparse(quantize(weights, settings.scale, settings.bits))
             _assign(impacts, indexes, vectors)
+            _assign(columns, indexes, [encoder.columns(batch)] * len(batch))
             advance(len(batch), sum(len(vector.terms) for vector in vectors))
-        return Encoded(prepared, impacts, weighting, expansion, total_clipped)
+        return Encoded(prepared, columns, impacts, weighting, expansion, total_clipped)
 
     def write(self, folder: Path, computed: Encoded) -> Written:
         """Write the components, if any, then the shard."""
         number, docids, _, digest, lengths = computed.prepared
-        named = self.encoder.named
+        columns = computed.columns
         checksum = None
         if self.components:
-            pairs = (map(named, vectors) for vectors in (computed.weighting, computed.expansion))
+            both = (computed.weighting, computed.expansion)
+            pairs = (map(named, columns, vectors) for vectors in both)
             checksum = write_components(folder, number, map(ComponentVector, docids, *pairs))
-        vectors = list(map(ImpactVector, docids, map(named, computed.impacts)))
+        vectors = list(map(ImpactVector, docids, map(named, columns, computed.impacts)))
         shard = write_vectors(folder, number, vectors, computed.clipped, digest)
         known = replace(
             shard,

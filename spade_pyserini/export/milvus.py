@@ -21,7 +21,9 @@ from spade_pyserini.errors import (
     UsageError,
 )
 from spade_pyserini.export.vocabulary import vectors_in_vocabulary
-from spade_pyserini.index.opening import index_tokenizer, open_postings
+from spade_pyserini.formats.query_side import WORDS
+from spade_pyserini.index.opening import index_tokenizer, locate, open_postings
+from spade_pyserini.models.queries import QueryEncoder, as_queries
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, ImpactVector
 
@@ -51,6 +53,9 @@ def write_milvus(
         rule = "use letters, digits and _, and no digit first"
         raise UsageError(f"{message}; choose another collection: {rule}")
     wordpieces = index_tokenizer(Path(index), tokenizer)
+    if locate(Path(index), foreign=True).manifest.query.kind == WORDS:
+        message = f"{index}: its terms are words, but Milvus needs numbers, those of WordPieces"
+        raise UsageError(f"{message}; export it to another engine")
     with open_postings(index) as postings:
         docids = postings.documents()
         if long := [docid for docid in docids if len(docid.encode()) > LONGEST_ID]:
@@ -136,15 +141,22 @@ def _check_count(client: Any, collection: str, expected: int) -> None:
 
 
 class MilvusSearcher:
-    """Searches a Milvus collection with the WordPieces of a query; close it after use."""
+    """Searches a Milvus collection with the WordPieces of a query; close it after use.
 
-    def __init__(self, uri: str, collection: str, wordpieces: WordPieces, token: str = "") -> None:
+    ``queries`` encodes the queries; a tokenizer stands for boolean ones.
+    """
+
+    def __init__(
+        self, uri: str, collection: str, queries: WordPieces | QueryEncoder, token: str = ""
+    ) -> None:
         self._client, _ = _connect(uri, token)
-        self.uri, self.collection, self.wordpieces = uri, collection, wordpieces
+        self.uri, self.collection, self.queries = uri, collection, as_queries(queries)
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """Return the ``k`` best documents for ``query``; Milvus decides the order of ties."""
-        vector = dict.fromkeys(self.wordpieces.query_ids(query), 1.0)
+        (weights,) = self.queries.encode([query])
+        ids = self.queries.wordpieces.term_ids
+        vector = {ids[term]: float(weight) for term, weight in weights.items()}
         if not vector:
             return []
         with translate_milvus_errors(self.uri):

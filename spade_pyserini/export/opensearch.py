@@ -29,6 +29,7 @@ from spade_pyserini.formats.paths import remove, sibling
 from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.index.opening import open_postings
 from spade_pyserini.index.postings import Postings
+from spade_pyserini.models.queries import QueryEncoder, as_queries
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Document, ImpactVector
 from spade_pyserini.search.texts import TextStream
@@ -113,9 +114,9 @@ def _write(postings: Postings, folder: Path, options: BulkOptions) -> list[Path]
         written.append(path)
     if texts and without_text:
         logger.warning("%d documents have no text: they are not in the corpus", without_text)
-    strongest = sorted(first, key=first.__getitem__)[-2:]
+    strongest = dict.fromkeys(sorted(first, key=first.__getitem__)[-2:], 1)
     write_json(written[0], options.mapping)
-    write_json(written[1], _search_body(strongest, 10, field, texts is not None))
+    write_json(written[1], search_body(strongest, 10, field, texts is not None))
     return written
 
 
@@ -130,31 +131,40 @@ def _bulk_lines(vectors: list[ImpactVector], documents: Mapping[str, Document]) 
 
 
 def query(
-    wordpieces: WordPieces,
+    queries: WordPieces | QueryEncoder,
     text: str,
     k: int = 10,
     field: str = FIELD_TYPES[0],
     *,
     with_text: bool = False,
 ) -> dict[str, Any]:
-    """Return the body of a ``_search`` whose score is the inner product with the boolean query.
+    """Return the body of a ``_search`` whose score is the inner product with the query.
 
-    ``with_text`` asks for the titles and texts of the hits, if they were exported.
+    ``queries`` encodes the text; a tokenizer stands for boolean queries. ``with_text`` asks for the
+    titles and texts of the hits, if they were exported.
     """
-    return _search_body(wordpieces.query_terms(text), k, field, with_text)
+    (weights,) = as_queries(queries).encode([text])
+    return search_body(weights, k, field, with_text)
 
 
-def _search_body(terms: list[str], k: int, field: str, with_text: bool) -> dict[str, Any]:
+def search_body(terms: Mapping[str, int], k: int, field: str, with_text: bool) -> dict[str, Any]:
+    """Return the body of a ``_search`` for terms with their weights, see `query`."""
     body: dict[str, Any] = {"match_none": {}}  # an empty bool query would match all documents
     if terms and field == "sparse_vector":
-        vector = {feature(term): 1.0 for term in terms}
+        vector = {feature(term): float(weight) for term, weight in terms.items()}
         body = {"sparse_vector": {"field": FIELD, "query_vector": vector}}
     elif terms:
         features = [
-            {"rank_feature": {"field": f"{FIELD}.{feature(term)}", "linear": {}}} for term in terms
+            {"rank_feature": {"field": f"{FIELD}.{feature(term)}", "linear": {}, **_boost(weight)}}
+            for term, weight in terms.items()
         ]
         body = {"bool": {"should": features}}
     return {"size": k, "_source": list(TEXT_FIELDS) if with_text else False, "query": body}
+
+
+def _boost(weight: int) -> dict[str, float]:
+    """The factor of a clause; none for a weight of 1."""
+    return {} if weight == 1 else {"boost": float(weight)}
 
 
 def feature(term: str) -> str:

@@ -18,10 +18,12 @@ from spade_pyserini.export.vocabulary import vectors_in_vocabulary
 from spade_pyserini.formats.exchange import exchange
 from spade_pyserini.formats.index_manifest import tokenizer_path
 from spade_pyserini.formats.locks import lock
+from spade_pyserini.formats.query_side import load_side, load_weights, save_side
 from spade_pyserini.formats.temporary import temporary_folder
-from spade_pyserini.index.opening import index_tokenizer, open_postings
+from spade_pyserini.index.opening import index_tokenizer, locate, open_postings
 from spade_pyserini.index.staging import check_replaceable
 from spade_pyserini.lucene import jvm
+from spade_pyserini.models.queries import QueryEncoder, check_queries, open_queries
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, Ranking, Topic
 
@@ -46,16 +48,19 @@ def write_pisa(
     if folder.exists():
         check_replaceable(folder, PISA_FILE, overwrite)
     wordpieces = index_tokenizer(source, tokenizer)
+    side = locate(source, foreign=True).manifest.query
+    weights = load_weights(source, side)
     with lock(folder), temporary_folder(folder) as temporary, open_postings(source) as postings:
         pisa, staging = pyterrier_pisa(), temporary / "index"
         with silence():
             indexer = pisa.PisaIndex(str(staging), stemmer="none").toks_indexer(scale=1.0)
-            vectors = vectors_in_vocabulary(postings, wordpieces)
+            vectors = vectors_in_vocabulary(postings, wordpieces, side)
             indexer.index({"docno": docid, "toks": impacts} for docid, impacts in vectors)
             wordpieces.save(tokenizer_path(staging))
             # The first search compresses the postings and computes their bounds.
             PisaSearcher(staging).search(" ".join(wordpieces.terms[-1:]))
         wordpieces.save(tokenizer_path(folder))
+        save_side(folder, side, weights)
         if folder.exists():  # the old index stays until the new one has its name
             exchange(staging, folder)
         else:
@@ -64,12 +69,25 @@ def write_pisa(
 
 
 class PisaSearcher:
-    """Searches a PISA index with the WordPieces of a query; scores are exact inner products."""
+    """Searches a PISA index with the terms of a query; scores are exact inner products."""
 
-    def __init__(self, index: str | Path, algorithm: str = "maxscore") -> None:
-        """Open ``index``; ``algorithm`` is one of `ALGORITHMS`."""
+    def __init__(
+        self,
+        index: str | Path,
+        algorithm: str = "maxscore",
+        queries: QueryEncoder | None = None,
+    ) -> None:
+        """Open ``index``; ``algorithm`` is one of `ALGORITHMS`.
+
+        ``queries`` encodes the queries if the index needs a neural model for them.
+        """
         self.algorithm = algorithm
         self.wordpieces = WordPieces.load(tokenizer_path(Path(index)))
+        side, weights = load_side(Path(index))
+        if queries is None:
+            queries = open_queries(side, self.wordpieces, weights, index)
+        check_queries(side, queries, index)
+        self.queries = queries
         self._index = pyterrier_pisa().PisaIndex(str(index), stemmer="none")
         self._engines: dict[tuple[int, int], Any] = {}
 
@@ -85,12 +103,12 @@ class PisaSearcher:
             self._engines[k, threads] = self._index.quantized(
                 num_results=k, threads=threads, query_algorithm=self.algorithm, toks_scale=1.0
             )
-        terms_of_topics = {topic.qid: self.wordpieces.query_terms(topic.text) for topic in topics}
+        vectors = self.queries.encode([topic.text for topic in topics])
         queries = pandas.DataFrame(
             [
-                {"qid": qid, "query": "", "query_toks": dict.fromkeys(terms, 1)}
-                for qid, terms in terms_of_topics.items()
-                if terms
+                {"qid": topic.qid, "query": "", "query_toks": weights}
+                for topic, weights in zip(topics, vectors, strict=True)
+                if weights
             ]
         )
         hits: dict[str, list[Hit]] = {topic.qid: [] for topic in topics}

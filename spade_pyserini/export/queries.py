@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import UsageError
-from spade_pyserini.export.opensearch import FIELD_TYPES, query
+from spade_pyserini.export.opensearch import FIELD_TYPES, search_body
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.outputs import refuse_existing
+from spade_pyserini.models.queries import QueryEncoder, as_queries
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Topic
 
@@ -48,7 +49,7 @@ class QueryOptions:
 
 def write_queries(
     topics: list[Topic],
-    wordpieces: WordPieces,
+    queries: WordPieces | QueryEncoder,
     output: str | Path,
     options: QueryOptions,
     *,
@@ -56,33 +57,37 @@ def write_queries(
 ) -> int:
     """Write the queries of all topics, in their order; return how many were written.
 
-    A topic without any WordPiece has no hits. For OpenSearch it becomes a query that matches
+    ``queries`` encodes the topics; a tokenizer stands for boolean queries. A topic without any term
+    has no hits. For OpenSearch it becomes a query that matches
     nothing, because responses are identified by their order. PISA and Milvus refuse empty queries,
     so it is left out. A warning names such topics.
     """
     path = Path(output)
     refuse_existing(path, overwrite)
-    empty = [topic.qid for topic in topics if not wordpieces.query_terms(topic.text)]
+    encoder = as_queries(queries)
+    encoded = encoder.encode([topic.text for topic in topics])
+    empty = [topic.qid for topic, terms in zip(topics, encoded, strict=True) if not terms]
     if empty:
-        message = "%d topics have no WordPiece and therefore no hits: %s"
+        message = "%d topics have no terms and therefore no hits: %s"
         logger.warning(message, len(empty), ", ".join(empty[:5]))
-    keep = options.engine == "opensearch"
-    written = [topic for topic in topics if keep or topic.qid not in set(empty)]
+    written = 0
     with atomic_write(path) as stream:
-        for topic in written:
-            for line in _lines(topic, wordpieces, options):
-                stream.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-    return len(written)
+        for topic, terms in zip(topics, encoded, strict=True):
+            if terms or options.engine == "opensearch":
+                written += 1
+                for line in _lines(topic.qid, terms, encoder.wordpieces, options):
+                    stream.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+    return written
 
 
-def _lines(topic: Topic, wordpieces: WordPieces, options: QueryOptions) -> Iterator[dict[str, Any]]:
+def _lines(
+    qid: str, terms: dict[str, int], wordpieces: WordPieces, options: QueryOptions
+) -> Iterator[dict[str, Any]]:
     if options.engine == "opensearch":
         yield {}
-        field, hits = options.field, options.hits
-        yield query(wordpieces, topic.text, hits, field, with_text=options.with_text)
+        yield search_body(terms, options.hits, options.field, options.with_text)
     elif options.engine == "pisa":
-        tokens = dict.fromkeys(wordpieces.query_terms(topic.text), 1)
-        yield {"qid": topic.qid, "query": "", "query_toks": tokens}
+        yield {"qid": qid, "query": "", "query_toks": terms}
     else:
-        vector = {str(term): 1.0 for term in wordpieces.query_ids(topic.text)}
-        yield {"qid": topic.qid, "vector": vector}
+        ids = wordpieces.term_ids
+        yield {"qid": qid, "vector": {str(ids[term]): float(x) for term, x in terms.items()}}

@@ -5,6 +5,7 @@
     index/pydoc.spade/                      the Lucene index
     index/pydoc.spade.manifest.json         what it was built from, counts
     index/pydoc.spade.tokenizer.json        the WordPieces of its terms, for encoding queries
+    index/pydoc.spade.queries-HEX.json      the weights of query terms, where queries have weights
     index/.pydoc.spade.HEX.previous/        the previous index, only while it is being replaced
 
 A BM25 index has no tokenizer file.
@@ -18,6 +19,7 @@ from pathlib import Path
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.formats.paths import sibling
 from spade_pyserini.formats.private_names import private_siblings
+from spade_pyserini.formats.query_side import BOOLEAN, QuerySide, query_side
 from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 
 FORMAT = "spade_pyserini.index/2"
@@ -46,6 +48,7 @@ class IndexManifest:
       `spade_pyserini.corpora.recorded`. Empty if it is not known.
     - ``commit``: digest of the file in which Lucene lists the segments of the index. It says which
       of two folders the manifest belongs to while an index is replaced. None in earlier versions.
+    - ``query``: how queries are encoded; boolean in earlier versions.
     """
 
     kind: str
@@ -66,10 +69,14 @@ class IndexManifest:
     empty: list[str] = field(default_factory=list)
     sources: list[dict[str, str]] = field(default_factory=list)
     commit: str | None = None
+    query: QuerySide = BOOLEAN
 
     def save(self, folder: Path) -> None:
         """Write the manifest of the index in ``folder``."""
-        write_sealed(manifest_path(folder), {"format": FORMAT, **asdict(self)})
+        values = {"format": FORMAT, **asdict(self)}
+        if self.query == BOOLEAN:  # as in manifests of earlier versions
+            del values["query"]
+        write_sealed(manifest_path(folder), values)
 
     @classmethod
     def load(cls, folder: Path) -> IndexManifest:
@@ -83,7 +90,8 @@ class IndexManifest:
                 "another tool, or its build was not finished; build it with `spade index`"
             )
         values = read_sealed(path, FORMAT)
-        return cls(**{part.name: values[part.name] for part in fields(cls) if part.name in values})
+        known = {part.name: values[part.name] for part in fields(cls) if part.name in values}
+        return cls(**{**known, "query": query_side(values.get("query"))})
 
 
 def manifest_path(folder: Path) -> Path:

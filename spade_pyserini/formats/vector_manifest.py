@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.formats.digests import non_default_fields
 from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.query_side import BOOLEAN, QuerySide, query_side
 from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 from spade_pyserini.records import RemovedTerm
 
@@ -27,7 +28,7 @@ SUMMARY = (
 
 # Settings that older versions did not have. They are written only if they differ from their
 # defaults, so that the manifests of older versions, and the digests of these, stay the same.
-LATER = ("prune_ratio", "corpus_gamma", "fields")
+LATER = ("prune_ratio", "corpus_gamma", "fields", "system")
 LENGTHS = ("wordpieces", "longer", "left_out")  # of shards; those of early versions have none
 
 
@@ -84,7 +85,10 @@ class Lengths(NamedTuple):
 class VectorSettings:
     """Everything besides the documents that determines the bytes of the shards.
 
-    ``fields`` describes the columns of the documents; it is empty if they are the guessed ones.
+    alpha, k: the paper's. A system with one encoder has an ``alpha`` of 0.5, equal weights for the
+        terms of a text and for those that it adds, and a ``k`` of 0.
+    fields: describes the columns of the documents; empty if they are the guessed ones.
+    system: the kind of model, such as ``splade``; empty for SpaDE.
     """
 
     corpus: str
@@ -104,6 +108,7 @@ class VectorSettings:
     prune_ratio: float = 0.0
     corpus_gamma: float = 0.0
     fields: str = ""
+    system: str = ""
 
     def recorded(self) -> dict[str, Any]:
         """The settings by name, without the settings of `LATER` that have their defaults."""
@@ -127,6 +132,7 @@ class VectorManifest:
     removed_expansions: the terms that corpus-level pruning removed from the expansion vectors.
     source: how to open the corpus again, see `spade_pyserini.corpora.recorded`; empty in manifests
         of earlier versions.
+    query: how queries for these vectors are encoded; boolean in manifests of earlier versions.
     """
 
     settings: VectorSettings
@@ -136,6 +142,7 @@ class VectorManifest:
     corpus_documents: int | None = None
     removed_expansions: list[RemovedTerm] = field(default_factory=list)
     source: dict[str, str] = field(default_factory=dict)
+    query: QuerySide = BOOLEAN
 
     @property
     def documents(self) -> int:
@@ -184,6 +191,8 @@ class VectorManifest:
             values["removed_expansions"] = removed
         if not self.source:  # the manifest of an earlier version keeps its bytes
             del values["source"]
+        if self.query == BOOLEAN:  # as in manifests of earlier versions
+            del values["query"]
         write_sealed(sibling(folder, name), values)
 
     @classmethod
@@ -208,6 +217,7 @@ class VectorManifest:
                 RemovedTerm(**term) for term in values.get("removed_expansions", [])
             ],
             source=values.get("source", {}),
+            query=query_side(values.get("query")),
         )
         for shard in manifest.shards:
             if not is_shard_name(shard.file):  # for example ../name, outside the folder

@@ -9,6 +9,7 @@ from spade_pyserini.formats import vector_manifest, vectors
 from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.formats.locks import lock
 from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.query_side import remove_other_weights, save_weights
 from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.index.anserini import AnseriniInput, run_index_collection
 from spade_pyserini.index.counts import check_lucene_counts
@@ -100,7 +101,10 @@ def _build(
         return expected
 
     with lock(output), staged_tokenizer(output, wordpieces):
-        return build_in_staging(output, expected, build, overwrite)
+        save_weights(output, source.query, source.query_weights or {})
+        manifest = build_in_staging(output, expected, build, overwrite)
+        remove_other_weights(output, manifest.query)
+        return manifest
 
 
 def _write_direct(files: list[Path], index: Path, expected: IndexManifest, threads: int) -> None:
@@ -129,4 +133,5 @@ def _expected_manifest(
         reordered=options.reorder,
         empty=list(source.empty),
         sources=list(source.sources),
+        query=source.query,
     )

@@ -21,8 +21,10 @@ from spade_pyserini.formats.index_manifest import IndexManifest, manifest_path, 
 from spade_pyserini.index.checksums import check_index_files
 from spade_pyserini.index.describe import describe_index
 from spade_pyserini.index.postings import Postings
+from spade_pyserini.index.queries import MakeQueries, index_queries
 from spade_pyserini.index.tokenizer import load_tokenizer
 from spade_pyserini.lucene.errors import REBUILD
+from spade_pyserini.models.queries import QueryEncoder
 from spade_pyserini.models.wordpieces import WordPieces
 
 T = TypeVar("T")
@@ -91,6 +93,18 @@ def index_tokenizer(index: Path, tokenizer: str | Path | None = None) -> WordPie
         index,
         lambda: load_tokenizer(index, locate(index, foreign=bool(tokenizer)).manifest, tokenizer),
     )
+
+
+def open_index_queries(
+    index: Path, tokenizer: str | Path | None = None, queries: MakeQueries | None = None
+) -> QueryEncoder:
+    """Return the encoder of the queries of an index, see `spade_pyserini.index.queries`."""
+
+    def attempt() -> QueryEncoder:
+        manifest = locate(index, foreign=bool(tokenizer)).manifest
+        return index_queries(index, manifest, load_tokenizer(index, manifest, tokenizer), queries)
+
+    return retry_changes(index, attempt)
 
 
 def retry_changes(index: Path, function: Callable[[], T]) -> T:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini.formats.digests import non_default_fields, sha256
+from spade_pyserini.formats.query_side import BOOLEAN, QuerySide, load_weights
 from spade_pyserini.formats.vector_manifest import VectorManifest, VectorSettings, manifest_path
 from spade_pyserini.formats.vectors import read_shard
 from spade_pyserini.records import ImpactVector
@@ -24,6 +25,7 @@ class VectorSource(NamedTuple):
     where known. ``impacts`` is the sum of all impacts. ``digest`` identifies the contents of the
     files. ``encoder`` is the `encoder_digest`, or None if another tool made the vectors.
     ``sources`` says how to open the corpus again, if that is known.
+    ``query`` says how queries are encoded, ``query_weights`` are the weights of its table, if any.
     ``beyond_bmp``: a term of another tool has a character beyond U+FFFF.
     """
 
@@ -40,6 +42,8 @@ class VectorSource(NamedTuple):
     empty: tuple[str, ...] = ()
     sources: tuple[dict[str, str], ...] = ()
     beyond_bmp: bool = False
+    query: QuerySide = BOOLEAN
+    query_weights: Mapping[str, int] | None = None
 
     @property
     def indexed_documents(self) -> int:
@@ -67,6 +71,8 @@ def encoded_source(folder: Path, manifest: VectorManifest) -> VectorSource:
         encoder=encoder_digest(manifest.settings),
         empty=tuple(docid for shard in manifest.shards for docid in shard.empty),
         sources=(manifest.source,) if manifest.source else (),
+        query=manifest.query,
+        query_weights=load_weights(folder, manifest.query),
     )
 
 

@@ -23,7 +23,7 @@ class SpadeConfig:
     Settings of the paper keep their symbols:
 
     alpha: weight of the expansion encoder in the aggregation (Eq. 10).
-    k: terms that the expansion encoder keeps for each token (Eq. 8).
+    k: terms that the expansion encoder keeps for each token (Eq. 8); 0 for all terms, as SPLADE.
     pooling: ``max`` (Eq. 6), or ``first`` as in the authors' released code, where only the first
         of several equal tokens counts.
     max_length: WordPieces of a document that are read, including [CLS] and [SEP].
@@ -82,8 +82,8 @@ class SpadeConfig:
     def __post_init__(self) -> None:
         if not 0 <= self.alpha <= 1:
             raise UsageError(f"alpha must be a fraction from 0 to 1, not {self.alpha}")
-        if self.k < 1:
-            raise UsageError(f"k must be 1 or more terms per token, not {self.k}")
+        if self.k < 0:
+            raise UsageError(f"k must be 1 or more terms per token, or 0 for all, not {self.k}")
         if self.pooling not in ("max", "first"):
             raise UsageError(f"pooling must be max or first, not {self.pooling}")
         if self.max_length < 3:

@@ -145,7 +145,7 @@ class DualEncoder(nn.Module):
         """
         if hidden is None:
             hidden = _last_hidden_state(self.expansion.backbone, input_ids, attention_mask)
-        k = self.config.k if top_k else None
+        k = (self.config.k or None) if top_k else None
         vectors: Tensor = self.expansion(hidden, attention_mask.bool(), self.kept, k)
         return vectors
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import torch
 from torch import Tensor
 
-from spade_pyserini.errors import ArtifactError, UsageError
+from spade_pyserini.errors import ArtifactError
 from spade_pyserini.models.config import SpadeConfig
+from spade_pyserini.models.devices import move
 from spade_pyserini.models.dual_encoder import DualEncoder
 from spade_pyserini.models.explanation import Expansion, TermWeight, split_impacts
 from spade_pyserini.models.extensions import corpus_weights
@@ -21,12 +23,11 @@ from spade_pyserini.models.persistence import load_model
 from spade_pyserini.models.precision import autocast, check_precision
 from spade_pyserini.models.pruning import drop_small_weights
 from spade_pyserini.models.quantize import calibrate, quantize
-from spade_pyserini.models.tensors import SparseVector, pad_batch, sparse
+from spade_pyserini.models.queries import BooleanQueries
+from spade_pyserini.models.tensors import SparseVector, named, pad_batch, sparse
 from spade_pyserini.models.term_counts import TermCounts
-from spade_pyserini.models.wordpieces import WordPieces
+from spade_pyserini.models.wordpieces import DocumentIds, WordPieces
 from spade_pyserini.records import RemovedTerm
-
-Model = TypeVar("Model", bound=DualEncoder)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class SpadeEncoder:
         cls, name: str | Path, *, device: str = "cpu", precision: str = "fp32"
     ) -> SpadeEncoder:
         """Load a model by its folder, its Hugging Face name, or the name of a shipped model."""
-        model = _move(load_model(DualEncoder, name), device)
+        model = move(load_model(DualEncoder, name), device)
         return cls(model).with_precision(precision)
 
     # Properties
@@ -85,6 +86,16 @@ class SpadeEncoder:
         return self.model.kept.device
 
     @property
+    def system(self) -> str:
+        """Empty: SpaDE is the system that manifests need not name."""
+        return ""
+
+    @property
+    def queries(self) -> BooleanQueries:
+        """Queries are boolean: weights of query terms are part of the document vectors."""
+        return BooleanQueries(self.wordpieces)
+
+    @property
     def needs_counts(self) -> bool:
         """True if the weights of a document depend on the corpus that it belongs to."""
         return self.config.corpus_idf > 0 or self.config.corpus_gamma > 0
@@ -100,6 +111,23 @@ class SpadeEncoder:
         check_precision(precision, self.device)
         return replace(self, precision=precision)
 
+    def unchecked_precision(self, precision: str) -> SpadeEncoder:
+        """Return an encoder with another precision for a device that other machines have."""
+        return replace(self, precision=precision)
+
+    def expansion_only(self) -> SpadeEncoder:
+        """Return an encoder that computes only expansion vectors, without pruning.
+
+        Its fingerprint depends on everything that the terms which corpus-level pruning removes
+        depend on besides the corpus, but not on settings such as ``alpha``, which do not affect
+        them.
+        """
+        plain = self.with_settings(
+            alpha=1.0, prune_ratio=0.0, saturate=False, scale=None, bits=8, trained=True
+        )
+        # One precision on all machines: workers may have other devices than this process.
+        return replace(plain, precision="fp32", removed=())
+
     def for_corpus(
         self, counts: TermCounts | None, removed: tuple[RemovedTerm, ...] = ()
     ) -> SpadeEncoder:
@@ -110,7 +138,7 @@ class SpadeEncoder:
         """Return a copy on another device, or this encoder if it is there already."""
         if str(self.device) == str(device):
             return self
-        return replace(self, model=_move(copy.deepcopy(self.model), device))
+        return replace(self, model=move(copy.deepcopy(self.model), device))
 
     def cpu(self) -> SpadeEncoder:
         """Return a copy on the CPU, or this encoder if it is there already."""
@@ -121,6 +149,14 @@ class SpadeEncoder:
         check_precision(self.precision, self.device)
 
     # From WordPiece ids to vectors
+
+    def cut_documents(self, texts: list[str]) -> list[DocumentIds]:
+        """Return the WordPiece ids of documents, cut to ``max_length``, and what was left out."""
+        return self.wordpieces.cut_documents(texts, self.config.max_length)
+
+    def columns(self, batch: list[list[int]]) -> Sequence[str]:
+        """Return the terms of the columns of `weigh`: the vocabulary."""
+        return self.wordpieces.terms
 
     def fixed(self) -> AbstractContextManager[None]:
         """Compute the output weights only once for all batches in the ``with`` block.
@@ -197,9 +233,7 @@ class SpadeEncoder:
 
     def named(self, vector: SparseVector) -> dict[str, Any]:
         """Return the values of a sparse vector by term."""
-        terms = self.wordpieces.terms
-        pairs = zip(vector.terms.tolist(), vector.values.tolist(), strict=True)
-        return {terms[term_id]: value for term_id, value in pairs}
+        return named(self.wordpieces.terms, vector)
 
     @overload
     def encode(self, texts: str, batch_size: int = 32) -> dict[str, int]: ...
@@ -256,14 +290,3 @@ class SpadeEncoder:
         The paper's Table 7 shows the same for its examples.
         """
         return Expansion.of(self.explain(text))
-
-
-def _move(model: Model, device: str | torch.device) -> Model:
-    """Move a model to a device, in place."""
-    try:
-        if not str(device).startswith(("cpu", "cuda", "mps")):
-            raise RuntimeError("expected cpu, cuda, cuda:N or mps")
-        return model.to(device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise UsageError(f"the device {str(device)!r} cannot be used: {reason}") from None

@@ -19,11 +19,13 @@ DEFAULT = "spade-mini"
 SUFFIX = ".safetensors"
 WEIGHTS = f"model{SUFFIX}"
 FILES = ["config.json", WEIGHTS, "tokenizer.json"]
+# Settings, weights and vocabularies, also in the folders of modules; never code or pickled weights.
+DOWNLOADED = [*FILES, DIGESTS, "*.json", f"*{SUFFIX}", "vocab.txt", "*/vocab.txt"]
 SAFE: dict[str, Any] = {"use_safetensors": True}  # other weights are pickled and can run code
 
 
 def resolve_model(name: str | Path) -> Path:
-    """Return the folder of a SpaDE model: a shipped one, ``name`` itself, or a download."""
+    """Return the folder of a model: a shipped one, ``name`` itself, or a download."""
     shipped = {folder.name: folder for folder in PRETRAINED.iterdir() if folder.is_dir()}
     if str(name) in shipped:
         return shipped[str(name)]
@@ -34,7 +36,7 @@ def resolve_model(name: str | Path) -> Path:
     try:
         if str(name).count("/") != 1:
             raise ValueError("the name of a model on the hub is OWNER/MODEL")
-        return Path(snapshot_download(str(name), allow_patterns=[*FILES, DIGESTS]))
+        return Path(snapshot_download(str(name), allow_patterns=DOWNLOADED))
     except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
         names = " or ".join([*sorted(shipped), UNTRAINED])
         raise NotFoundError(

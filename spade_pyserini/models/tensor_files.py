@@ -1,4 +1,4 @@
-"""Write safetensors files atomically."""
+"""Read safetensors files, and write them atomically."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import errno
 from pathlib import Path
 
 from safetensors import SafetensorError
-from safetensors.torch import save_file, save_model
+from safetensors.torch import load_file, save_file, save_model
 from torch import Tensor, nn
 
+from spade_pyserini.errors import ArtifactError
 from spade_pyserini.formats.atomic import atomic_path
 from spade_pyserini.formats.digests import sha256
 
@@ -30,3 +31,13 @@ def write_tensors(path: Path, tensors: dict[str, Tensor] | nn.Module) -> str:
                 raise OSError(errno.ENOSPC, "No space left on device", str(path)) from None
             raise OSError(errno.EIO, str(error).strip().splitlines()[0], str(path)) from None
         return sha256(unfinished)
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read all tensors of a file; floating-point numbers become 32 bits."""
+    try:
+        tensors = load_file(path)
+    except (SafetensorError, OSError) as error:
+        message = f"{path}: damaged or cut off ({error})"
+        raise ArtifactError(f"{message}; copy or download the model again") from None
+    return {name: x.float() if x.is_floating_point() else x for name, x in tensors.items()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -31,3 +32,9 @@ def sparse(vectors: Tensor) -> list[SparseVector]:
     values = vectors[rows, terms].cpu()
     sizes = torch.bincount(rows, minlength=len(vectors)).tolist()
     return list(map(SparseVector, torch.split(terms.cpu(), sizes), torch.split(values, sizes)))
+
+
+def named(terms: Sequence[str], vector: SparseVector) -> dict[str, Any]:
+    """Return the values of a sparse vector by term; ``terms`` are the terms of the columns."""
+    pairs = zip(vector.terms.tolist(), vector.values.tolist(), strict=True)
+    return {terms[column]: value for column, value in pairs}

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import string
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -47,6 +49,14 @@ class TermSpan(NamedTuple):
     end: int
 
 
+class Word(NamedTuple):
+    """A word of a document, and where its WordPieces are: from ``start`` to before ``end``."""
+
+    text: str
+    start: int
+    end: int
+
+
 class WordPieces:
     """A WordPiece tokenizer: queries to terms, documents to vocabulary ids."""
 
@@ -65,9 +75,9 @@ class WordPieces:
             term_id for term, term_id in vocabulary.items() if re.fullmatch(r"\[unused\d+\]", term)
         )
         # WordPieces inside a word, such as "##ing"
-        prefix = self._definition["model"].get("continuing_subword_prefix") or "##"
+        self._prefix: str = self._definition["model"].get("continuing_subword_prefix") or "##"
         self.continuation_ids = frozenset(
-            term_id for term, term_id in vocabulary.items() if term.startswith(prefix)
+            term_id for term, term_id in vocabulary.items() if term.startswith(self._prefix)
         )
         self._can_cut = can_cut(self._definition)
         self._longest_word: int = self._definition["model"].get("max_input_chars_per_word", 100)
@@ -121,6 +131,31 @@ class WordPieces:
         """Return the distinct WordPieces of a query in their order, without special tokens."""
         tokens = self._tokenizer.encode(text, add_special_tokens=False).tokens
         return [term for term in dict.fromkeys(tokens) if term not in self.special_tokens]
+
+    def words(self, text: str) -> list[str]:
+        """Return the words of a text in their order, as the tokenizer splits it before WordPieces.
+
+        For systems whose terms are words. Punctuation is left out.
+        """
+        normalizer, splitter = self._tokenizer.normalizer, self._tokenizer.pre_tokenizer
+        normalized = normalizer.normalize_str(text) if normalizer else text
+        pieces = splitter.pre_tokenize_str(normalized) if splitter else []
+        return [word for word, _ in pieces if not is_punctuation(word)]
+
+    def words_of(self, ids: Sequence[int]) -> list[Word]:
+        """Join the WordPieces of a document to words again.
+
+        A word with an unknown or special token is left out, and so is punctuation.
+        """
+        words: list[Word] = []
+        for position, term_id in enumerate(ids):
+            if term_id in self.continuation_ids:
+                if words and words[-1].end == position:
+                    piece = self.terms[term_id].removeprefix(self._prefix)
+                    words[-1] = Word(words[-1].text + piece, words[-1].start, position + 1)
+            elif term_id not in self.special_ids:
+                words.append(Word(self.terms[term_id], position, position + 1))
+        return [word for word in words if not is_punctuation(word.text)]
 
     def unknown_words(self, text: str) -> list[str]:
         """Return the words of a query that the vocabulary cannot represent. They have no terms."""
@@ -190,6 +225,11 @@ class WordPieces:
     def _specials(self) -> int:
         """The number of ids that the tokenizer adds to a text, those of [CLS] and [SEP]."""
         return len(self._tokenizer.encode("").ids)
+
+
+def is_punctuation(word: str) -> bool:
+    """Return whether a word is a single ASCII punctuation character."""
+    return len(word) == 1 and word in string.punctuation
 
 
 def _check_definition(file: Path) -> None:

@@ -161,7 +161,7 @@ def _terms_in_text(
         return None
     if isinstance(searcher, Bm25Searcher):  # it matches nothing else
         return matched
-    return frozenset(searcher.query_terms(document.contents))
+    return frozenset(searcher.text_terms(document.contents))
 
 
 def matched_terms(searcher: Searcher, query: str, docid: str) -> Mapping[str, float]:
@@ -182,7 +182,7 @@ def _matched_terms_of_word(searcher: Searcher, weights: Mapping[str, float]) -> 
 
     @cache
     def of_word(word: str) -> frozenset[str]:
-        lengths = {term: len(term.removeprefix("##")) for term in searcher.query_terms(word)}
+        lengths = {term: len(term.removeprefix("##")) for term in searcher.text_terms(word)}
         matched = frozenset(lengths.keys() & weights.keys())
         covered = sum(lengths[term] for term in matched)
         return matched if 2 * covered >= sum(lengths.values()) else frozenset()

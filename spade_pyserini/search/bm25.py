@@ -34,6 +34,10 @@ class Bm25Searcher(LuceneSearcher):
         """Return the distinct stems of a text in their order, without stop words."""
         return list(dict.fromkeys(self._analyze(text)))
 
+    def text_terms(self, text: str) -> list[str]:
+        """Return the distinct stems of a text, the same as `query_terms`."""
+        return self.query_terms(text)
+
     def matched_terms(self, query: str, docid: str) -> dict[str, float]:
         """Return the terms of the query that a document has, with their scores, largest first."""
         counts = Counter(self._analyze(query))

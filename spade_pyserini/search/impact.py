@@ -1,4 +1,4 @@
-"""Search an impact index with boolean queries: each WordPiece of a query has weight 1."""
+"""Search an impact index: a score is the inner product of a query and a document."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from spade_pyserini.errors import UsageError
 from spade_pyserini.index.opening import IndexFiles
 from spade_pyserini.index.postings import parse_impacts
+from spade_pyserini.index.queries import MakeQueries, index_queries
 from spade_pyserini.index.tokenizer import load_tokenizer
 from spade_pyserini.lucene import jvm
 from spade_pyserini.records import Hit
@@ -16,10 +17,14 @@ from spade_pyserini.search.base import LuceneSearcher, OpenedIndex, check_hits
 
 
 class ImpactSearcher(LuceneSearcher):
-    """Searches an impact index; a score is the exact inner product with the boolean query.
+    """Searches an impact index; a score is the exact inner product with the query.
 
         with ImpactSearcher("index/pydoc.spade") as searcher:
             searcher.search("delete a folder and everything in it")
+
+    The manifest of the index says how queries are encoded: boolean, with a table of weights, or by
+    a neural model. Such a model is given as ``queries``, and another one than the manifest names is
+    an error.
 
     With ``tokenizer`` (a file, or the folder or name of a model), the index may have been built by
     another tool. If pyserini started the JVM of this process first, spade.jar is not on its class
@@ -31,9 +36,14 @@ class ImpactSearcher(LuceneSearcher):
     kind = "impact"
 
     def __init__(
-        self, index: str | Path, tokenizer: str | Path | None = None, *, check: bool = True
+        self,
+        index: str | Path,
+        tokenizer: str | Path | None = None,
+        *,
+        check: bool = True,
+        queries: MakeQueries | None = None,
     ) -> None:
-        self._tokenizer = tokenizer
+        self._tokenizer, self._make_queries = tokenizer, queries
         self._has_spade_jar = jvm.has_spade_jar()
         if self._has_spade_jar:
             java_searcher = jvm.spade_class("ImpactHits")
@@ -42,7 +52,9 @@ class ImpactSearcher(LuceneSearcher):
         super().__init__(index, java_searcher, check=check, foreign=bool(tokenizer))
 
     def _open(self, files: IndexFiles) -> OpenedIndex:
-        self.wordpieces = load_tokenizer(self.index, files.manifest, self._tokenizer)
+        manifest = files.manifest
+        self.wordpieces = load_tokenizer(self.index, manifest, self._tokenizer)
+        self.queries = index_queries(self.index, manifest, self.wordpieces, self._make_queries)
         return super()._open(files)
 
     def doc(self, docid: str) -> dict[str, int] | None:
@@ -79,22 +91,34 @@ class ImpactSearcher(LuceneSearcher):
             return parse_impacts(self._searcher.frequencies(" ".join(terms)))
 
     def query_terms(self, text: str) -> list[str]:
-        """Return the distinct WordPieces of a query in their order."""
-        return self.wordpieces.query_terms(text)
+        """Return the distinct terms of a query in their order."""
+        return list(self.query_weights(text))
+
+    def query_weights(self, text: str) -> dict[str, int]:
+        """Return the weights of the terms of a query; 1 for all terms of a boolean query."""
+        (weights,) = self.queries.encode([text])
+        return weights
+
+    def text_terms(self, text: str) -> list[str]:
+        """Return the distinct terms that a text contains; none is added, as a query may have."""
+        return self.queries.terms_of(text)
 
     def matched_terms(self, query: str, docid: str) -> dict[str, int]:
-        """Return the terms of the query that a document has, with impacts, largest first."""
-        terms = self.wordpieces.query_terms(query)
-        impacts = self._impacts(" ".join(terms), docid)
+        """Return the terms of the query that a document has, with their parts of the score.
+
+        That is the impact, for a boolean query. The largest part is first.
+        """
+        weights = self.query_weights(query)
+        impacts = self._impacts(" ".join(weights), docid)
         if impacts is None:
             raise UsageError(f"{self.index} has no document {docid!r}")
-        matched = {term: impacts[term] for term in terms if term in impacts}
+        matched = {term: weights[term] * impacts[term] for term in weights if term in impacts}
         return dict(sorted(matched.items(), key=lambda item: -item[1]))
 
     def unknown_terms(self, query: str) -> list[str]:
         """Return the terms of the query that no document has; search ignores them."""
         jvm.spade_class("ImpactHits")  # raises JavaError without spade.jar
-        terms = self.wordpieces.query_terms(query)
+        terms = self.query_terms(query)
         with self._translate_errors():
             missing: str = self._searcher.missing(" ".join(terms))
         return missing.split()
@@ -116,7 +140,7 @@ class ImpactSearcher(LuceneSearcher):
     def _batch_search(self, texts: list[str], k: int, threads: int) -> list[list[Hit]]:
         if not self._has_spade_jar:
             return super()._batch_search(texts, k, threads)
-        queries = [" ".join(self.wordpieces.query_terms(text)) for text in texts]
+        queries = [_java_query(weights) for weights in self.queries.encode(texts)]
         java_queries = jvm.java_class("java.util.ArrayList")()
         for query in filter(None, queries):  # a query without terms has no hits
             java_queries.add(query)
@@ -128,16 +152,23 @@ class ImpactSearcher(LuceneSearcher):
     # Without spade.jar: Anserini's searcher takes a map of terms to weights.
 
     def _query(self, text: str) -> Any:
-        weight = jvm.java_class("java.lang.Integer")(1)
+        integer = jvm.java_class("java.lang.Integer")
         query = jvm.java_class("java.util.HashMap")()
-        for term in self.wordpieces.query_terms(text):
-            query.put(term, weight)
+        for term, weight in self.query_weights(text).items():
+            query.put(term, integer(weight))
         return query
 
     def _hits(self, scored: Any) -> Iterator[Hit]:
         for hit in scored:
             # Anserini lowers tied scores by a millionth per rank; inner products are integers.
             yield Hit(hit.docid, round(hit.score))
+
+
+def _java_query(weights: dict[str, int]) -> str:
+    """Terms, separated by blanks; a weight other than 1 follows its term after a tab."""
+    return " ".join(
+        term if weight == 1 else f"{term}\t{weight}" for term, weight in weights.items()
+    )
 
 
 def _parse_hits(lines: str) -> list[Hit]:

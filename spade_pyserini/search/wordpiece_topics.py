@@ -1,7 +1,8 @@
-"""Write topics as WordPieces, so that plain Pyserini can search without a tokenizer.
+"""Write topics as terms, so that plain Pyserini can search without tokenizer and query encoder.
 
 ``python -m pyserini.search.lucene --impact`` without an encoder splits topics at spaces and weights
-each term by its count. A line of distinct WordPieces is therefore exactly SpaDE's boolean query.
+each term by its count. A line of distinct WordPieces is therefore exactly SpaDE's boolean query,
+and a term that is repeated has a larger weight.
 """
 
 from __future__ import annotations
@@ -9,32 +10,33 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.outputs import refuse_existing
+from spade_pyserini.formats.weighted_topics import write_weighted_topics
+from spade_pyserini.models.queries import BooleanQueries, QueryEncoder
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Topic
 
-UNKNOWN = "[UNK]"
 logger = logging.getLogger(__name__)
 
 
 def write_wordpiece_topics(
     topics: list[Topic], wordpieces: WordPieces, output: str | Path, overwrite: bool = False
 ) -> None:
-    """Write a line ``qid <tab> term term ...`` for each topic.
+    """Write a line ``qid <tab> term term ...`` with the distinct WordPieces of each topic."""
+    write_encoded_topics(topics, BooleanQueries(wordpieces), output, overwrite)
 
-    Anserini cannot read an empty topic, so a topic without any term is written as `UNKNOWN`, which
-    no index contains, and a warning is logged.
+
+def write_encoded_topics(
+    topics: list[Topic], queries: QueryEncoder, output: str | Path, overwrite: bool = False
+) -> None:
+    """Write a line for each topic; a term is repeated as often as its weight.
+
+    A topic without any term is written as ``[UNK]``, and a warning is logged.
     """
-    path = Path(output)
-    refuse_existing(path, overwrite)
-    without_terms = []
-    with atomic_write(path) as stream:
-        for topic in topics:
-            terms = wordpieces.query_terms(topic.text)
-            if not terms:
-                without_terms.append(topic.qid)
-            stream.write(f"{topic.qid}\t{' '.join(terms or [UNKNOWN])}\n".encode())
+    refuse_existing(Path(output), overwrite)  # before queries are encoded, which may take long
+    weights = queries.encode([topic.text for topic in topics])
+    pairs = zip((topic.qid for topic in topics), weights, strict=True)
+    without_terms = write_weighted_topics(pairs, Path(output), overwrite)
     if without_terms:
         count, examples = len(without_terms), ", ".join(without_terms[:5])
         logger.warning("%d topics have no WordPiece: %s", count, examples)

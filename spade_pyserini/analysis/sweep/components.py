@@ -10,9 +10,11 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from spade_pyserini.encode.task import clipped, write_vectors
 from spade_pyserini.formats.components import ComponentVector, read_components
+from spade_pyserini.formats.query_side import load_weights, save_weights
 from spade_pyserini.formats.vector_manifest import LENGTHS, VectorManifest, tokenizer_path
 from spade_pyserini.models.aggregation import mix
 from spade_pyserini.models.pruning import drop_small_weights
@@ -20,6 +22,8 @@ from spade_pyserini.models.quantize import calibrate, quantize
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import ImpactVector
+
+SPARE = 10_000  # columns to add at a time for terms that are no WordPieces
 
 
 class Components:
@@ -33,6 +37,7 @@ class Components:
         self.source, self.alphas = source, list(dict.fromkeys(alphas))
         self.manifest = VectorManifest.load(source)
         self.wordpieces = WordPieces.load(tokenizer_path(source))
+        # Words that are terms, but no WordPieces, get numbers as they come.
         self._term_ids = {term: term_id for term_id, term in enumerate(self.wordpieces.terms)}
         self.frequency: Counter[str] = Counter()
         self.largest = torch.zeros(len(self.alphas), len(self._term_ids))
@@ -42,7 +47,9 @@ class Components:
         ):
             self.frequency.update(vector.expansion.keys())
             terms = self._terms(vector)
-            term_ids = [self._term_ids[term] for term in terms]
+            term_ids = [self._term_ids.setdefault(term, len(self._term_ids)) for term in terms]
+            if (missing := len(self._term_ids) - self.largest.shape[1]) > 0:
+                self.largest = functional.pad(self.largest, (0, missing + SPARE))
             for row, alpha in zip(self.largest, self.alphas, strict=True):
                 row[term_ids] = torch.maximum(row[term_ids], self._weights(vector, terms, alpha))
 
@@ -92,6 +99,7 @@ class Components:
             written = write_vectors(folder, number, vectors, too_large, shard.input_sha256)
             shards.append(replace(written, **{name: getattr(shard, name) for name in LENGTHS}))
         self.wordpieces.save(tokenizer_path(folder))
+        save_weights(folder, self.manifest.query, load_weights(self.source, self.manifest.query))
         manifest = replace(self.manifest, settings=settings, shards=shards, complete=True)
         manifest.save(folder)
         return manifest
@@ -99,7 +107,8 @@ class Components:
     def _terms(self, vector: ComponentVector, removed: set[str] | None = None) -> list[str]:
         """Return the document's terms in the order of the vocabulary."""
         terms = (vector.weighting.keys() | vector.expansion.keys()) - (removed or set())
-        return sorted(terms, key=self._term_ids.__getitem__)
+        last = len(self._term_ids)
+        return sorted(terms, key=lambda term: (self._term_ids.get(term, last), term))
 
     def _weights(self, vector: ComponentVector, terms: list[str], alpha: float) -> Tensor:
         """Return the weights of these terms (Eq. 10), [terms], in 32 bits as in the model."""

@@ -13,6 +13,7 @@ from spade_pyserini.analysis.sweep.options import Setting
 from spade_pyserini.analysis.sweep.results import Row
 from spade_pyserini.formats.paths import folder_bytes, remove
 from spade_pyserini.index import IndexOptions, build_impact_index
+from spade_pyserini.index.queries import MakeQueries
 from spade_pyserini.records import Ranking, Topic
 from spade_pyserini.search import ImpactSearcher
 
@@ -28,15 +29,21 @@ class Measurement(NamedTuple):
 
 
 def measure_setting(
-    components: Components, setting: Setting, topics: list[Topic], work: Path, warm_up: int
+    components: Components,
+    setting: Setting,
+    topics: list[Topic],
+    work: Path,
+    warm_up: int,
+    queries: MakeQueries | None = None,
 ) -> Measurement:
     """Build the index of a setting in the folder ``work``, search it, and remove it.
 
-    ``warm_up`` is the number of passes over the topics before those that are timed.
+    ``warm_up`` is the number of passes over the topics before those that are timed. ``queries``
+    makes the encoder of the queries, if the vectors need a neural one.
     """
     with _temporary(work):
         sizes = _build(components, setting, work)
-        rankings, latency = _search(work / "index", topics, warm_up)
+        rankings, latency = _search(work / "index", topics, warm_up, queries)
     return Measurement(rankings, {"ms per query": round(latency, 3), **sizes})
 
 
@@ -65,14 +72,16 @@ def _build(components: Components, setting: Setting, work: Path) -> Row:
     }
 
 
-def _search(index: Path, topics: list[Topic], warm_up: int) -> tuple[list[Ranking], float]:
+def _search(
+    index: Path, topics: list[Topic], warm_up: int, queries: MakeQueries | None
+) -> tuple[list[Ranking], float]:
     """Search one query at a time; return the rankings and the milliseconds per query.
 
     The latency is that of the fastest pass over the topics, which other processes on the machine
     disturbed least.
     """
     seconds = []
-    with ImpactSearcher(index) as searcher:
+    with ImpactSearcher(index, queries=queries) as searcher:
         for _ in range(warm_up + -(-TIMED_QUERIES // len(topics))):
             start = time.perf_counter()
             rankings = [Ranking(topic.qid, searcher.search(topic.text, HITS)) for topic in topics]

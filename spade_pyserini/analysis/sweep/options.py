@@ -11,7 +11,8 @@ from ir_measures import Measure
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.errors import UsageError
 from spade_pyserini.evaluate import DEFAULT_MEASURES
-from spade_pyserini.models import SpadeEncoder
+from spade_pyserini.index.queries import MakeQueries
+from spade_pyserini.models.protocols import DocumentEncoder
 
 ALPHAS = tuple(step / 10 for step in range(11))  # the paper's grid
 
@@ -29,6 +30,8 @@ class SweepOptions:
     measures: the measures of each setting.
     level: the lowest grade that binary measures count as relevant.
     overwrite: discard the results of earlier calls.
+    queries: makes the encoder of the queries, for vectors that need a neural one. Its time is part
+        of the latency.
     """
 
     alpha: Sequence[float] = ALPHAS
@@ -38,6 +41,7 @@ class SweepOptions:
     measures: Sequence[Measure] = DEFAULT_MEASURES
     level: int = 1
     overwrite: bool = False
+    queries: MakeQueries | None = None
 
     def __post_init__(self) -> None:
         for name in ("alpha", "gamma", "prune_ratio"):
@@ -49,7 +53,7 @@ class Origin(NamedTuple):
     """The corpus and the model of the components; needed to encode with another k."""
 
     corpus: Corpus
-    encoder: SpadeEncoder
+    encoder: DocumentEncoder
 
 
 class Setting(NamedTuple):

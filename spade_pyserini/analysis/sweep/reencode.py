@@ -10,7 +10,7 @@ from spade_pyserini.corpora import Corpus
 from spade_pyserini.encode import EncodeOptions, encode_corpus
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.formats.vector_manifest import VectorManifest
-from spade_pyserini.models import SpadeEncoder
+from spade_pyserini.models.protocols import DocumentEncoder
 from spade_pyserini.sharding.reader import input_digest
 
 
@@ -53,7 +53,7 @@ def encode_components(folder: Path, k: int, manifest: VectorManifest, origin: Or
     encode_corpus(origin.corpus, _configured(origin.encoder, manifest, k), folder, options)
 
 
-def _configured(encoder: SpadeEncoder, manifest: VectorManifest, k: int) -> SpadeEncoder:
+def _configured(encoder: DocumentEncoder, manifest: VectorManifest, k: int) -> DocumentEncoder:
     """Return the encoder with the settings of the vectors, but this ``k``."""
     settings = manifest.settings
     names = ("alpha", "max_length", "prune_ratio", "corpus_gamma")

@@ -70,7 +70,9 @@ def sweep(
                 encode_components(folder, k, manifest, origin)
             vectors = Components(folder, [setting.alpha for setting in missing])
             for setting in missing:
-                rankings, costs = measure_setting(vectors, setting, topics, scratch, warm_up)
+                rankings, costs = measure_setting(
+                    vectors, setting, topics, scratch, warm_up, options.queries
+                )
                 warm_up = 1
                 write_run(rankings, run_path(output, setting), overwrite=True)
                 row = {**setting._asdict(), **_scores(qrels, rankings, options), **costs}

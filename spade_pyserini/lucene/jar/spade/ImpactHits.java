@@ -19,6 +19,7 @@ import org.apache.lucene.index.ReaderUtil;
 import org.apache.lucene.index.Term;
 import org.apache.lucene.search.BooleanClause;
 import org.apache.lucene.search.BooleanQuery;
+import org.apache.lucene.search.BoostQuery;
 import org.apache.lucene.search.DocIdSetIterator;
 import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.Query;
@@ -30,7 +31,7 @@ import org.apache.lucene.store.FSDirectory;
 import org.apache.lucene.util.BytesRef;
 
 /**
- * Searches an impact index with boolean queries, a batch of them per call.
+ * Searches an impact index with boolean or weighted queries, a batch of them per call.
  *
  * <p>The hits are the same as those of Anserini's searcher: best score first, ties by id. It is
  * faster because it reads ids from doc values in index order, where Anserini reads stored fields in
@@ -67,7 +68,8 @@ public final class ImpactHits implements AutoCloseable {
   /**
    * Searches all queries and returns the hits of each, best first.
    *
-   * @param queries the terms of each query, separated by blanks
+   * @param queries the terms of each query, separated by blanks; a weight other than 1 follows its
+   *     term after a tab
    * @return a string for each query, with a line "score id" for each hit
    */
   public List<String> search(List<String> queries, int hits, int threads) throws Exception {
@@ -99,7 +101,7 @@ public final class ImpactHits implements AutoCloseable {
   public String search(String terms, int hits) throws IOException {
     BooleanQuery.Builder query = new BooleanQuery.Builder();
     for (String term : terms.split(" ")) {
-      query.add(new TermQuery(new Term("contents", term)), BooleanClause.Occur.SHOULD);
+      query.add(clause(term), BooleanClause.Occur.SHOULD);
     }
     ScoreDoc[] best = best(query.build(), hits);
     BytesRef[] ids = ids(best);
@@ -117,6 +119,16 @@ public final class ImpactHits implements AutoCloseable {
       lines.append(ids[order[rank]].utf8ToString()).append('\n');
     }
     return lines.toString();
+  }
+
+  /** Returns the query of a term, or of a term, a tab and its weight. */
+  private static Query clause(String term) {
+    int tab = term.indexOf('\t');
+    if (tab < 0) {
+      return new TermQuery(new Term("contents", term));
+    }
+    Query query = new TermQuery(new Term("contents", term.substring(0, tab)));
+    return new BoostQuery(query, Integer.parseInt(term.substring(tab + 1)));
   }
 
   /** Returns the best hits and all that tie with the last of them; ties are not ordered by id. */

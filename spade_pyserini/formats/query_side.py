@@ -1,0 +1,167 @@
+"""The query side of vectors or of an index: how queries must be encoded to search them.
+
+==========  ======================================================================================
+boolean     each distinct WordPiece of the query has weight 1 (SpaDE, TILDEv2)
+words       each distinct word of the query has weight 1 (DeepImpact, DeepCT)
+table       each distinct WordPiece has the weight that a table gives it, idf for example
+neural      a model encodes the query (SPLADE, uniCOIL)
+==========  ======================================================================================
+
+Manifests hold the record. A table is a file of its own next to the vectors or the index::
+
+    index/pydoc.doc-v2.queries-1f0c9a3be2d4.json       {"side": {...}, "weights": {"cat": 212, ...}}
+
+Its name has the first digits of its fingerprint, so that an index can be replaced by one with
+another table while a search reads it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from spade_pyserini.errors import ArtifactError, InputError
+from spade_pyserini.formats.json_files import read_json_file
+from spade_pyserini.formats.paths import remove, sibling
+from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
+
+FORMAT = "spade_pyserini.queries/1"
+KINDS = BOOLEAN_KIND, WORDS, TABLE, NEURAL = "boolean", "words", "table", "neural"
+LARGEST_WEIGHT = 255  # of a term in a table
+MOST_BYTES = 1 << 26  # of a table of another tool
+DIGITS = 12
+
+
+@dataclass(frozen=True)
+class QuerySide:
+    """How queries are encoded.
+
+    kind: one of `KINDS`.
+    model: the name of the model that encodes queries, or that a table comes from.
+    fingerprint: digest of that model or of the table; empty for ``boolean`` and ``words``.
+    prompt: text before every query.
+    """
+
+    kind: str = BOOLEAN_KIND
+    model: str = ""
+    fingerprint: str = ""
+    prompt: str = ""
+
+    def recorded(self) -> dict[str, str]:
+        """The record for a manifest."""
+        return asdict(self)
+
+
+BOOLEAN = QuerySide()
+
+
+def query_side(values: Mapping[str, str] | None) -> QuerySide:
+    """Return the query side of a manifest; earlier versions had boolean queries only."""
+    side = QuerySide(**values) if values else BOOLEAN
+    if side.kind not in KINDS:
+        message = f"the vectors need queries of the kind {side.kind!r}, which this version"
+        raise ArtifactError(f"{message} does not know; install a newer one")
+    return side
+
+
+def weights_fingerprint(weights: Mapping[str, int], prompt: str = "") -> str:
+    """Return a digest of the weights of a table."""
+    values = json.dumps([prompt, sorted(weights.items())])
+    return hashlib.sha256(values.encode()).hexdigest()
+
+
+def weights_path(folder: Path, side: QuerySide) -> Path:
+    """The file of a table: ``index/X`` gives ``index/X.queries-1f0c9a3be2d4.json``."""
+    return sibling(folder, f"queries-{side.fingerprint[:DIGITS]}.json")
+
+
+def save_weights(folder: Path, side: QuerySide, weights: Mapping[str, int]) -> None:
+    """Write the table of ``side``, if it is one, next to ``folder``."""
+    if side.kind == TABLE:
+        values = {"format": FORMAT, "side": side.recorded(), "weights": dict(weights)}
+        write_sealed(weights_path(folder, side), values)
+
+
+def load_weights(folder: Path, side: QuerySide) -> dict[str, int]:
+    """Read the table of ``side`` next to ``folder``; empty if queries need no table."""
+    if side.kind != TABLE:
+        return {}
+    path = weights_path(folder, side)
+    if not path.is_file():
+        message = f"{folder}: {path.name} is missing next to it, the weights of query terms"
+        raise ArtifactError(f"{message}; copy it, or build it again")
+    weights: dict[str, int] = read_sealed(path, FORMAT)["weights"]
+    if weights_fingerprint(weights, side.prompt) != side.fingerprint:
+        message = f"{path}: these weights of query terms belong to other vectors"
+        raise ArtifactError(f"{message}; build it again with overwrite=True")
+    return weights
+
+
+def save_side(folder: Path, side: QuerySide, weights: Mapping[str, int]) -> None:
+    """Write a query side and its table next to an output that has no manifest.
+
+    Nothing is written for boolean queries, and what is there is removed.
+    """
+    path = sibling(folder, "queries.json")
+    if side == BOOLEAN:
+        remove(path)
+    else:
+        values = {"format": FORMAT, "side": side.recorded(), "weights": dict(weights)}
+        write_sealed(path, values)
+
+
+def load_side(folder: Path) -> tuple[QuerySide, dict[str, int]]:
+    """Read what `save_side` wrote: the query side, and the weights of its table."""
+    path = sibling(folder, "queries.json")
+    if not path.is_file():
+        return BOOLEAN, {}
+    values = read_sealed(path, FORMAT)
+    return query_side(values["side"]), values["weights"]
+
+
+def remove_other_weights(folder: Path, side: QuerySide) -> None:
+    """Remove the tables next to ``folder`` that ``side`` does not use."""
+    name = re.escape(sibling(folder, "queries-").name)
+    pattern = re.compile(rf"{name}[0-9a-f]{{{DIGITS}}}\.json")
+    own = weights_path(folder, side).name if side.kind == TABLE else ""
+    for path in folder.absolute().parent.iterdir():
+        if pattern.fullmatch(path.name) and path.name != own:
+            remove(path)
+
+
+def read_term_weights(path: Path) -> dict[str, float]:
+    """Read a table of another tool: a JSON object of terms and weights, plain or ``.gz``.
+
+    OpenSearch publishes the idf of its models in this form. Raises `InputError` for a weight that
+    is negative, infinite or no number.
+    """
+    values = read_json_file(path, MOST_BYTES)
+    for term, weight in values.items():
+        check_weight(term, weight, path)
+    return {term: float(weight) for term, weight in values.items()}
+
+
+def check_weight(term: str, weight: Any, source: Path | str) -> None:
+    """Raise `InputError` unless ``weight`` is a finite number of 0 or more."""
+    if isinstance(weight, bool) or not isinstance(weight, int | float):
+        raise InputError(f"the weight of {term!r} is {weight!r}, expected a number", source)
+    if not math.isfinite(weight) or weight < 0:
+        message = f"the weight of {term!r} is {weight}; weights must be finite and not negative"
+        raise InputError(f"{message}, because an impact index holds positive integers", source)
+
+
+def quantize_weights(weights: Mapping[str, float]) -> dict[str, int]:
+    """Round the weights of a table to integers; the largest becomes `LARGEST_WEIGHT`.
+
+    Terms whose weight is rounded to 0 are left out: they do not change a score.
+    """
+    largest = max(weights.values(), default=0.0)
+    scale = LARGEST_WEIGHT / largest if largest > 0 else 1.0
+    rounded = {term: round(weight * scale) for term, weight in weights.items()}
+    return {term: weight for term, weight in rounded.items() if weight}

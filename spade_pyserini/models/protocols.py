@@ -1,0 +1,163 @@
+"""The interface of document encoders: what encoding, explaining and sweeping need of a model.
+
+`SpadeEncoder` implements it for SpaDE, `systems.encoder.SystemEncoder` for the other systems.
+Query encoders have an interface of their own, `spade_pyserini.models.queries.QueryEncoder`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard
+
+import torch
+from torch import Tensor
+
+from spade_pyserini.models.queries import QueryEncoder
+from spade_pyserini.models.term_counts import TermCounts
+from spade_pyserini.models.wordpieces import DocumentIds, WordPieces
+from spade_pyserini.records import RemovedTerm
+
+if TYPE_CHECKING:
+    from spade_pyserini.models.explanation import TermWeight
+
+
+class EncoderConfig(Protocol):
+    """The settings of a document encoder that a manifest records, see `VectorSettings`."""
+
+    @property
+    def alpha(self) -> float:
+        """The weight of added terms; 0.5 if the system does not have this setting."""
+
+    @property
+    def k(self) -> int:
+        """The number of terms that each token may add; 0 if the system does not have it."""
+
+    @property
+    def max_length(self) -> int:
+        """The number of WordPieces of a document that are read, special tokens included."""
+
+    @property
+    def bits(self) -> int:
+        """The size of a quantized impact."""
+
+    @property
+    def scale(self) -> float | None:
+        """The impact of a weight of 1, or None if it is calibrated on the corpus."""
+
+    @property
+    def saturate(self) -> bool:
+        """Whether weights are log(1 + weight) of the sum of both encoders."""
+
+    @property
+    def prune_ratio(self) -> float:
+        """Terms below this fraction of the document's largest weight are dropped."""
+
+    @property
+    def corpus_gamma(self) -> float:
+        """The threshold of corpus-level pruning; 0 without it."""
+
+    @property
+    def trained(self) -> bool:
+        """False if the weights are only initialised."""
+
+
+class DocumentEncoder(Protocol):
+    """From texts to sparse vectors of float weights, which are not negative, over a vocabulary."""
+
+    @property
+    def system(self) -> str:
+        """The kind of model, such as ``splade``; empty for SpaDE."""
+
+    @property
+    def config(self) -> EncoderConfig: ...
+
+    @property
+    def wordpieces(self) -> WordPieces:
+        """The tokenizer."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of everything that vectors depend on: settings, tokenizer and weights."""
+
+    @property
+    def queries(self) -> QueryEncoder:
+        """The encoder of the queries that belong to these vectors."""
+
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def precision(self) -> str: ...
+
+    @property
+    def needs_counts(self) -> bool:
+        """Whether vectors depend on the corpus. If so, this is a `CorpusEncoder`."""
+
+    @property
+    def removed(self) -> tuple[RemovedTerm, ...]:
+        """The terms that corpus-level pruning removed."""
+
+    def with_settings(self, **changes: Any) -> Self:
+        """Return an encoder with other settings; `UsageError` for one that it does not have."""
+
+    def with_precision(self, precision: str) -> Self:
+        """Return an encoder with another precision, which the device must support."""
+
+    def unchecked_precision(self, precision: str) -> Self:
+        """Return an encoder with another precision for a device that other machines have."""
+
+    def to(self, device: str | torch.device) -> Self:
+        """Return a copy on another device, or this encoder if it is there already."""
+
+    def check_precision(self) -> None:
+        """Raise `UsageError` if the device does not support the precision."""
+
+    def fixed(self) -> AbstractContextManager[None]:
+        """A block in which the weights do not change, to prepare them once for many batches."""
+
+    def cut_documents(self, texts: list[str]) -> list[DocumentIds]:
+        """Return the ids of documents, cut to the maximum length, and how much was left out."""
+
+    def columns(self, batch: list[list[int]]) -> Sequence[str]:
+        """Return the terms of the columns of `weigh`, n of them: the vocabulary, for most."""
+
+    def weigh(self, batch: list[list[int]]) -> Tensor:
+        """Encode documents given as ids into float vectors, [batch, n]."""
+
+    def components(self, batch: list[list[int]]) -> tuple[Tensor, Tensor]:
+        """Return vectors of the terms of the texts and of the added terms, [batch, n] each.
+
+        A system with two encoders returns a vector of each.
+        """
+
+    def aggregate(self, weighting: Tensor, expansion: Tensor) -> Tensor:
+        """Combine the two vectors of `components` to that of `weigh`, [batch, n]."""
+
+    def explain(self, text: str) -> list[TermWeight]:
+        """Return the terms of a text's vector with their origin, the largest impact first."""
+
+
+class CorpusEncoder(DocumentEncoder, Protocol):
+    """A document encoder whose vectors depend on the corpus, by counts or by removed terms."""
+
+    @property
+    def config(self) -> CorpusConfig: ...
+
+    def for_corpus(self, counts: TermCounts | None, removed: tuple[RemovedTerm, ...] = ()) -> Self:
+        """Return an encoder for a corpus with these document frequencies and removed terms."""
+
+    def expansion_only(self) -> Self:
+        """Return an encoder of expansion vectors only, to find the terms that are noise."""
+
+
+class CorpusConfig(EncoderConfig, Protocol):
+    """The settings of an encoder with corpus-level pruning."""
+
+    @property
+    def corpus_few(self) -> float: ...
+
+
+def needs_counts(encoder: DocumentEncoder) -> TypeGuard[CorpusEncoder]:
+    """Return whether the vectors of an encoder depend on the corpus."""
+    return encoder.needs_counts

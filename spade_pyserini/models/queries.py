@@ -1,0 +1,199 @@
+"""Query encoders: from the text of a query to the weights of its terms.
+
+The encoders here need only a tokenizer. `systems.neural_queries` runs a model. All of them return
+positive integers, so that the scores of an impact index are integers, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from spade_pyserini.errors import UsageError
+from spade_pyserini.formats.query_side import (
+    BOOLEAN_KIND,
+    NEURAL,
+    TABLE,
+    WORDS,
+    QuerySide,
+    weights_fingerprint,
+)
+from spade_pyserini.models.wordpieces import WordPieces
+
+
+class QueryEncoder(Protocol):
+    """Encodes queries for the vectors of a document encoder."""
+
+    @property
+    def side(self) -> QuerySide:
+        """What the manifests of vectors and indexes say about it."""
+
+    @property
+    def wordpieces(self) -> WordPieces:
+        """The tokenizer."""
+
+    @property
+    def weights(self) -> Mapping[str, int]:
+        """The table of term weights to save with vectors; empty if there is none."""
+
+    def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
+        """Return the weights of the terms of each query, integers from 1."""
+
+    def terms_of(self, text: str) -> list[str]:
+        """Return the distinct terms that a text contains, as documents would have them.
+
+        Unlike `encode`, it never adds a term, and it is fast: for snippets and explanations.
+        """
+
+
+@dataclass(frozen=True)
+class BooleanQueries:
+    """Each distinct WordPiece of a query has weight 1 (psi(q) of the paper's Eq. 1)."""
+
+    wordpieces: WordPieces
+    prompt: str = ""
+    weights: Mapping[str, int] = field(default_factory=dict, init=False)
+
+    @property
+    def side(self) -> QuerySide:
+        """Boolean, over WordPieces."""
+        return QuerySide(BOOLEAN_KIND, prompt=self.prompt)
+
+    def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
+        """Return the weight 1 for the WordPieces of each query."""
+        return [dict.fromkeys(self.terms_of(self.prompt + text), 1) for text in texts]
+
+    def terms_of(self, text: str) -> list[str]:
+        """Return the distinct WordPieces of a text."""
+        return self.wordpieces.query_terms(text)
+
+
+@dataclass(frozen=True)
+class WordQueries:
+    """Each distinct word of a query has weight 1, for systems whose terms are words."""
+
+    wordpieces: WordPieces
+    prompt: str = ""
+    weights: Mapping[str, int] = field(default_factory=dict, init=False)
+
+    @property
+    def side(self) -> QuerySide:
+        """Boolean, over words."""
+        return QuerySide(WORDS, prompt=self.prompt)
+
+    def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
+        """Return the weight 1 for the words of each query."""
+        return [dict.fromkeys(self.terms_of(self.prompt + text), 1) for text in texts]
+
+    def terms_of(self, text: str) -> list[str]:
+        """Return the distinct words of a text, without punctuation."""
+        return list(dict.fromkeys(self.wordpieces.words(text)))
+
+
+@dataclass(frozen=True)
+class TableQueries:
+    """Each distinct WordPiece of a query has the weight that a table gives it, idf for example.
+
+    weights: integers from 1; a term without a weight is ignored.
+    """
+
+    wordpieces: WordPieces
+    weights: Mapping[str, int]
+    model: str = ""
+    prompt: str = ""
+
+    @property
+    def side(self) -> QuerySide:
+        """The table, identified by a digest of its weights."""
+        fingerprint = weights_fingerprint(self.weights, self.prompt)
+        return QuerySide(TABLE, self.model, fingerprint, self.prompt)
+
+    def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
+        """Return the weights of the WordPieces of each query that the table has."""
+        return [
+            {
+                term: self.weights[term]
+                for term in self.terms_of(self.prompt + text)
+                if term in self.weights
+            }
+            for text in texts
+        ]
+
+    def terms_of(self, text: str) -> list[str]:
+        """Return the distinct WordPieces of a text."""
+        return self.wordpieces.query_terms(text)
+
+
+@dataclass(frozen=True)
+class PreEncodedQueries:
+    """Queries that another tool encoded, by their ids: the text of a query is its id here."""
+
+    wordpieces: WordPieces
+    vectors: Mapping[str, dict[str, int]]
+    weights: Mapping[str, int] = field(default_factory=dict, init=False)
+
+    @property
+    def side(self) -> QuerySide:
+        """Neural; which model encoded the queries is not known."""
+        return QuerySide(NEURAL)
+
+    def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
+        """Return the vectors of the queries with these ids."""
+        return [self.vectors[text] for text in texts]
+
+    def terms_of(self, text: str) -> list[str]:
+        """Return the distinct WordPieces of a text."""
+        return self.wordpieces.query_terms(text)
+
+
+def open_queries(
+    side: QuerySide, wordpieces: WordPieces, weights: Mapping[str, int], source: object
+) -> QueryEncoder:
+    """Return the encoder that a query side describes; ``source`` names the vectors or the index.
+
+    Raises `UsageError` if that is a neural model, which is never loaded by itself.
+    """
+    if side.kind == WORDS:
+        return WordQueries(wordpieces, side.prompt)
+    if side.kind == TABLE:
+        return TableQueries(wordpieces, weights, side.model, side.prompt)
+    if side.kind == NEURAL:
+        message = f"{source} needs queries that the neural model {side.model!r} encodes"
+        cure = f"give query_encoder={side.model}, its name or folder, or pre_encoded=True for"
+        raise UsageError(f"{message}; {cure} topics that are encoded already")
+    return BooleanQueries(wordpieces, side.prompt)
+
+
+def as_queries(source: WordPieces | QueryEncoder) -> QueryEncoder:
+    """Return a query encoder; a tokenizer stands for its boolean queries."""
+    return BooleanQueries(source) if isinstance(source, WordPieces) else source
+
+
+def check_vocabulary(queries: QueryEncoder, wordpieces: WordPieces, source: object) -> None:
+    """Raise `UsageError` if the terms of queries are not those of vectors or an index."""
+    if queries.wordpieces.fingerprint != wordpieces.fingerprint:
+        message = f"the query encoder has another vocabulary than {source}"
+        raise UsageError(f"{message}; their terms would not match")
+
+
+def check_queries(expected: QuerySide, queries: QueryEncoder, source: object) -> None:
+    """Raise `UsageError` if ``queries`` is not the encoder that vectors or an index need.
+
+    Encoded queries are not checked: they do not say which model encoded them.
+    """
+    if isinstance(queries, PreEncodedQueries):
+        return
+    given = queries.side
+    if given.kind != expected.kind:
+        needed = f"{expected.kind} queries" + (f" of {expected.model}" if expected.model else "")
+        message = f"{source} needs {needed}, not {given.kind} ones"
+        if expected.kind == NEURAL:
+            raise UsageError(f"{message}; give query_encoder={expected.model}")
+        raise UsageError(f"{message}; leave out query_encoder=NAME")
+    if given.fingerprint != expected.fingerprint:
+        message = f"{given.model!r} is not the model that encodes queries for {source}"
+        raise UsageError(f"{message}; give {expected.model!r}, with the same weights")
+    if given.prompt != expected.prompt:
+        shown = f"{expected.prompt!r}, not {given.prompt!r}"
+        raise UsageError(f"the prompt of queries for {source} is {shown}")

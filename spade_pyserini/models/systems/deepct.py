@@ -1,0 +1,46 @@
+"""DeepCT: the importance of each word, a regression to the share of queries that contain it.
+
+    w_j = max_i ReLU(v . h_i + b),   i the first WordPieces of the occurrences of the word j
+    tf_j = round(100 w_j)
+
+Terms are words, queries are boolean. The paper indexes tf_j as a term frequency and searches with
+BM25 (k1 10, b 0.9). An impact index has tf_j as the impact, and the score is its sum over the terms
+of the query: without BM25's idf, saturation and document length.
+
+- Dai, Callan: Context-aware term weighting for first-stage passage retrieval, SIGIR 2020,
+  https://doi.org/10.1145/3397271.3401204
+"""
+
+from __future__ import annotations
+
+from spade_pyserini.models.queries import WordQueries
+from spade_pyserini.models.systems.checkpoint import Checkpoint
+from spade_pyserini.models.systems.encoder import SystemConfig, SystemEncoder
+from spade_pyserini.models.systems.source import Source
+from spade_pyserini.models.systems.transformer import (
+    linear,
+    load_transformer,
+    load_wordpieces,
+    max_length,
+)
+from spade_pyserini.models.systems.word_system import WordSystem
+
+SCALE = 100.0  # the paper's
+
+
+class DeepCT(WordSystem):
+    """A token classifier of one label."""
+
+    name = "deepct"
+    first = False
+
+
+def load_deepct(source: Source) -> SystemEncoder:
+    """Load a DeepCT checkpoint; queries are boolean."""
+    folder = source.folder
+    transformer, tensors = load_transformer(Checkpoint(folder))
+    wordpieces = load_wordpieces(folder, transformer.config.vocab_size)
+    system = DeepCT(transformer, linear(tensors, "classifier", folder), wordpieces)
+    longest = max_length(folder, transformer.config)
+    config = SystemConfig(longest, scale=SCALE)
+    return SystemEncoder(system, config, WordQueries(wordpieces), longest)

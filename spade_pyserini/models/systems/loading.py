@@ -1,0 +1,94 @@
+"""From the name of a model to its encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from spade_pyserini.errors import UsageError
+from spade_pyserini.formats.query_side import NEURAL
+from spade_pyserini.models.devices import move
+from spade_pyserini.models.encoder import SpadeEncoder
+from spade_pyserini.models.hub import UNTRAINED, resolve_model
+from spade_pyserini.models.protocols import DocumentEncoder
+from spade_pyserini.models.queries import (
+    BooleanQueries,
+    QueryEncoder,
+    WordQueries,
+    check_vocabulary,
+)
+from spade_pyserini.models.systems import recognise as names
+from spade_pyserini.models.systems.deepct import load_deepct
+from spade_pyserini.models.systems.deepimpact import load_deepimpact
+from spade_pyserini.models.systems.encoder import SystemEncoder
+from spade_pyserini.models.systems.recognise import recognise
+from spade_pyserini.models.systems.source import Source
+from spade_pyserini.models.systems.sparse_encoder import load_sparse_encoder
+from spade_pyserini.models.systems.splade import load_splade
+from spade_pyserini.models.systems.tildev2 import load_tildev2
+from spade_pyserini.models.systems.unicoil import load_unicoil
+
+BOOLEAN = "boolean"  # as the name of a query encoder: queries have no weights
+LOADERS: dict[str, Callable[[Source], SystemEncoder]] = {
+    names.SPARSE_ENCODER: load_sparse_encoder,
+    names.SPLADE: load_splade,
+    names.UNICOIL: load_unicoil,
+    names.TILDEV2: load_tildev2,
+    names.DEEPIMPACT: load_deepimpact,
+    names.DEEPCT: load_deepct,
+}
+
+
+def load_encoder(
+    name: str | Path, *, device: str = "cpu", query_encoder: str | None = None, fold: bool = True
+) -> DocumentEncoder:
+    """Load the document encoder of a model by its folder, or by its name.
+
+    The name is that of a shipped model or on the Hugging Face hub. What kind of model it is, is
+    recognised by its files.
+
+    query_encoder: the name of another model that encodes queries, or ``boolean``. By default, the
+        model itself says how its queries are encoded.
+    fold: multiply document vectors by the weights of query terms, if the model has a table of
+        them. Queries are then boolean, and scores are the same inner products before rounding.
+    """
+    if str(name) == UNTRAINED:
+        return _spade(name, device, query_encoder)
+    folder = resolve_model(name)
+    system = recognise(folder)
+    if system == names.SPADE:
+        return _spade(name, device, query_encoder)
+    source = Source(folder, Path(name).name, fold and query_encoder is None)
+    encoder = LOADERS[system](source)
+    if query_encoder is not None:
+        encoder = replace(encoder, queries=_other_queries(encoder, query_encoder))
+    if encoder.queries.side.kind != NEURAL:  # such queries never contain special tokens
+        wordpieces = encoder.wordpieces
+        encoder.model.drop(wordpieces.special_ids | wordpieces.unused_ids)
+    return replace(encoder, model=move(encoder.model, device))
+
+
+def load_queries(name: str | Path) -> QueryEncoder:
+    """Load the query encoder of a model by its folder or its name."""
+    return load_encoder(name, fold=False).queries
+
+
+def _spade(name: str | Path, device: str, query: str | None) -> SpadeEncoder:
+    if query not in (None, BOOLEAN):
+        message = f"SpaDE has boolean queries, not those of {query!r}"
+        raise UsageError(f"{message}; leave out query_encoder=NAME")
+    return SpadeEncoder.from_pretrained(name, device=device)
+
+
+def _other_queries(encoder: SystemEncoder, query: str) -> QueryEncoder:
+    """The queries that a user names instead of those of the model."""
+    if query == BOOLEAN:
+        kind = WordQueries if encoder.model.terms_are_words else BooleanQueries
+        return kind(encoder.wordpieces)
+    if encoder.model.terms_are_words:
+        message = f"the terms of {encoder.system} are words, which query encoders do not have"
+        raise UsageError(f"{message}; leave out query_encoder=NAME")
+    queries = load_queries(query)
+    check_vocabulary(queries, encoder.wordpieces, "the document encoder")
+    return queries

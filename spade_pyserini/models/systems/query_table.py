@@ -1,0 +1,63 @@
+"""Weights of query terms: folded into the document vectors, or a table of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from spade_pyserini.errors import InputError
+from spade_pyserini.formats.query_side import check_weight, quantize_weights, read_term_weights
+from spade_pyserini.models.queries import BooleanQueries, TableQueries
+from spade_pyserini.models.systems.checkpoint import Checkpoint
+from spade_pyserini.models.systems.encoder import SystemConfig, SystemEncoder
+from spade_pyserini.models.systems.source import Source
+from spade_pyserini.models.systems.system import System
+from spade_pyserini.models.systems.transformer import load_wordpieces
+from spade_pyserini.models.tensor_files import read_tensors
+from spade_pyserini.models.wordpieces import WordPieces
+
+
+def named_weights(path: Path, wordpieces: WordPieces) -> Tensor:
+    """The weights of query terms, [|V|], of a file of terms and weights; 0 for other terms."""
+    weights = torch.zeros(wordpieces.vocabulary_size)
+    for term, weight in read_term_weights(path).items():
+        if term not in wordpieces.term_ids:
+            raise InputError(f"the term {term!r} is not in the vocabulary of the tokenizer", path)
+        weights[wordpieces.term_ids[term]] = weight
+    return weights
+
+
+def static_weights(folder: Path, wordpieces: WordPieces) -> Tensor:
+    """The weights of query terms, [|V|], of a ``SparseStaticEmbedding``."""
+    checkpoint = Checkpoint(folder)
+    checkpoint.require(["weight"])
+    weights = read_tensors(checkpoint.files[0])["weight"].float()
+    theirs = load_wordpieces(folder, len(weights))
+    if theirs.fingerprint != wordpieces.fingerprint:
+        raise InputError("queries have another vocabulary than the documents", folder)
+    for term, weight in zip(theirs.terms, weights.tolist(), strict=False):
+        check_weight(term, weight, folder)
+    return weights
+
+
+def with_table(
+    system: System, config: SystemConfig, weights: Tensor, source: Source, prompt: str = ""
+) -> SystemEncoder:
+    """Return an encoder whose query terms have weights, [|V|]; ``prompt`` is put before queries."""
+    wordpieces, longest = system.wordpieces, config.max_length
+    boolean = BooleanQueries(wordpieces, prompt)
+    ordinary = [term for term in range(len(wordpieces.terms)) if term not in wordpieces.special_ids]
+    if (weights[ordinary] == 1).all():  # SPLADE-doc: nothing to multiply
+        return SystemEncoder(system, config, boolean, longest)
+    if source.fold:
+        padded = torch.zeros(len(system.kept))
+        padded[: len(weights)] = weights
+        system.query_weights = padded
+        # The weights have another range now.
+        return SystemEncoder(system, replace(config, scale=None), boolean, longest)
+    table = {wordpieces.terms[term]: weights[term].item() for term in ordinary}
+    queries = TableQueries(wordpieces, quantize_weights(table), source.name, prompt)
+    return SystemEncoder(system, config, queries, longest)

@@ -1,0 +1,90 @@
+"""Which system the files of a model belong to. Does not load torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spade_pyserini.errors import InputError
+from spade_pyserini.models.config import MODEL_TYPE
+from spade_pyserini.models.hub import UNTRAINED, resolve_model
+from spade_pyserini.models.systems.checkpoint import CONFIG, Checkpoint
+from spade_pyserini.models.systems.sparse_encoder_files import MODULES, read_sparse_encoder
+
+SPADE, SPARSE_ENCODER = "spade", "sparse-encoder"
+SPLADE, UNICOIL, TILDEV2 = "splade", "unicoil", "tildev2"
+DEEPIMPACT, DEEPCT = "deepimpact", "deepct"
+PROJECTION = "tok_proj.weight"  # of uniCOIL and TILDEv2
+KNOWN = """the systems that are known:
+  SpaDE           config.json with model_type spade
+  SparseEncoder   modules.json of sentence-transformers: Transformer and SpladePooling, or a Router
+  SPLADE          a masked-LM model of transformers (architectures: ...ForMaskedLM); with
+                  idf.json, a document encoder of OpenSearch
+  uniCOIL         tok_proj.weight of one row (architectures: UniCoilEncoder)
+  TILDEv2         tok_proj.weight of one row (architectures: TILDEv2)
+  DeepImpact      tensors impact_score_encoder.*
+  DeepCT          ...ForTokenClassification with one label"""
+
+
+def recognise(folder: Path) -> str:
+    """Return the name of the system, one of the constants above.
+
+    Raises `InputError` for other models; the message says what the model is, if that is clear, and
+    which systems are known.
+    """
+    if (folder / MODULES).is_file():
+        read_sparse_encoder(folder)
+        return SPARSE_ENCODER
+    checkpoint = Checkpoint(folder)
+    if checkpoint.config.get("model_type") == MODEL_TYPE:
+        return SPADE
+    if "auto_map" in checkpoint.config:
+        message = "the model needs code of its own, which is never run (auto_map)"
+        raise InputError(message, folder / CONFIG)
+    names, architecture = checkpoint.shapes, checkpoint.architecture
+    if any(name.startswith("impact_score_encoder.") for name in names):
+        return DEEPIMPACT
+    if PROJECTION in names:
+        return _token_weights(checkpoint)
+    if architecture.endswith("ForMaskedLM"):
+        return SPLADE
+    if architecture.endswith("ForTokenClassification"):
+        rows = names.get("classifier.weight", [0])[0]
+        if rows == 1:
+            return DEEPCT
+        message = f"a token classifier with {rows} labels; DeepCT has one"
+        raise InputError(f"{message}; {KNOWN}", folder)
+    raise InputError(f"{_describe(architecture)}; {KNOWN}", folder)
+
+
+def check_model(name: str | Path) -> None:
+    """Raise `NotFoundError` or `InputError` if there is no model of this name that can encode."""
+    if str(name) != UNTRAINED:
+        recognise(resolve_model(name))
+
+
+def _token_weights(checkpoint: Checkpoint) -> str:
+    """uniCOIL and TILDEv2 have the same tensors: the name of the architecture says which it is."""
+    rows = checkpoint.shapes[PROJECTION][0]
+    if rows != 1:
+        message = f"COIL with vectors of {rows} dimensions for each token, which an impact index"
+        raise InputError(
+            f"{message} cannot hold: it has one integer for each term", checkpoint.folder
+        )
+    architecture = checkpoint.architecture.lower()
+    if "tilde" in architecture:
+        return TILDEV2
+    if "coil" in architecture:
+        return UNICOIL
+    message = "uniCOIL or TILDEv2, which have the same tensors: write UniCoilEncoder or TILDEv2 as"
+    raise InputError(f"{message} `architectures` into config.json", checkpoint.folder / CONFIG)
+
+
+def _describe(architecture: str) -> str:
+    """What a model is that gives no sparse vectors."""
+    if not architecture:
+        return "config.json does not say what the model is (no `architectures`)"
+    if architecture.endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")):
+        return f"{architecture} is a generative model, which gives no sparse vectors"
+    if architecture.endswith("ForSequenceClassification"):
+        return f"{architecture} is a classifier or a re-ranker, see `spade rerank`"
+    return f"{architecture} is a transformer without a head for sparse vectors, or a dense model"

@@ -1,0 +1,18 @@
+"""What the loader of a system gets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Source(NamedTuple):
+    """A model to load.
+
+    folder: its files. name: for manifests and messages. fold: multiply document vectors by the
+    weights of query terms, if the model has a table of them.
+    """
+
+    folder: Path
+    name: str
+    fold: bool = True

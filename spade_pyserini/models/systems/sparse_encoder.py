@@ -1,0 +1,37 @@
+"""Load a ``SparseEncoder`` of sentence-transformers, see `sparse_encoder_files`."""
+
+from __future__ import annotations
+
+from spade_pyserini.errors import InputError
+from spade_pyserini.models.systems.encoder import SystemConfig, SystemEncoder
+from spade_pyserini.models.systems.neural_queries import NeuralQueries
+from spade_pyserini.models.systems.query_table import static_weights, with_table
+from spade_pyserini.models.systems.source import Source
+from spade_pyserini.models.systems.sparse_encoder_files import (
+    SpladeFiles,
+    StaticWeights,
+    read_sparse_encoder,
+)
+from spade_pyserini.models.systems.splade import SCALE, Splade, load_masked_lm_system
+from spade_pyserini.models.systems.transformer import max_length
+
+
+def load_sparse_encoder(source: Source) -> SystemEncoder:
+    """Load SPLADE pooling for documents, and for queries the same, another, or a table."""
+    files = read_sparse_encoder(source.folder)
+    system, longest = _load(files.document)
+    config = SystemConfig(longest, scale=SCALE, prompt=files.document_prompt)
+    if isinstance(files.query, StaticWeights):
+        weights = static_weights(files.query.folder, system.wordpieces)
+        return with_table(system, config, weights, source, files.query_prompt)
+    reader, length = (system, longest) if files.query is None else _load(files.query)
+    if reader.wordpieces.fingerprint != system.wordpieces.fingerprint:
+        raise InputError("queries and documents have different vocabularies", source.folder)
+    queries = NeuralQueries(reader, source.name, length, SCALE, files.query_prompt)
+    return SystemEncoder(system, config, queries, longest)
+
+
+def _load(files: SpladeFiles) -> tuple[Splade, int]:
+    """A masked-LM model with SPLADE pooling, and how many tokens it reads."""
+    system = load_masked_lm_system(files.folder, sum_pooling=files.sum_pooling, twice=files.twice)
+    return system, max_length(files.folder, system.masked_lm.config, files.max_length)

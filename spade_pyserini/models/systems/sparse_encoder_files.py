@@ -1,0 +1,185 @@
+"""The layout of a ``SparseEncoder`` of sentence-transformers. Does not load torch.
+
+::
+
+    modules.json                          the modules in their order, each with its folder
+    config_sentence_transformers.json     the kind of model, prompts
+    sentence_bert_config.json             of a transformer: its maximum length
+    1_SpladePooling/config.json           ``max`` or ``sum``, and the activation
+    router_config.json                    of a router: the modules for queries and for documents
+    query_0_SparseStaticEmbedding/        the weights of query terms
+
+The files are read here, and the library itself is not used: it would import any class that
+``modules.json`` names, and it loads pickled weights.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from spade_pyserini.errors import InputError
+from spade_pyserini.formats.json_files import read_json_file
+from spade_pyserini.models.systems.checkpoint import MOST_BYTES
+
+MODULES = "modules.json"
+SETTINGS = "config_sentence_transformers.json"
+TRANSFORMERS = ("Transformer", "MLMTransformer")
+POOLING, STATIC, ROUTER = "SpladePooling", "SparseStaticEmbedding", "Router"
+DENSE = ("Pooling", "Normalize", "Dense", "StaticEmbedding", "WordEmbeddings")
+DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # the first of these that exists is used
+ACTIVATIONS = ("relu", "log1p_relu")
+
+
+class SpladeFiles(NamedTuple):
+    """A masked-LM transformer with SPLADE pooling.
+
+    folder: of the transformer. sum_pooling: the sum over the tokens instead of the maximum.
+    twice: log(1 + x) is applied twice (``log1p_relu``). max_length: None for the tokenizer's.
+    """
+
+    folder: Path
+    sum_pooling: bool
+    twice: bool
+    max_length: int | None
+
+
+class StaticWeights(NamedTuple):
+    """The folder of a table of weights of query terms."""
+
+    folder: Path
+
+
+class SparseEncoderFiles(NamedTuple):
+    """The parts of a ``SparseEncoder``. ``query`` is None if one model reads both."""
+
+    document: SpladeFiles
+    query: SpladeFiles | StaticWeights | None
+    document_prompt: str
+    query_prompt: str
+
+
+def read_sparse_encoder(folder: Path) -> SparseEncoderFiles:
+    """Read the layout of a model. Raises `InputError` if it gives no sparse vectors of terms."""
+    modules = _modules(folder)
+    settings = _optional(folder / SETTINGS)
+    if settings.get("model_type") in ("SentenceTransformer", "CrossEncoder"):
+        _refuse(folder, f"a {settings['model_type']}")
+    document_prompt, query_prompt = _prompts(settings, folder)
+    kinds = [kind for kind, _ in modules]
+    if kinds == [ROUTER]:
+        routes = _routes(modules[0][1])
+        document = _part(routes["document"], folder)
+        query: SpladeFiles | StaticWeights | None = _part(routes["query"], folder)
+    else:
+        document, query = _part(modules, folder), None
+    if not isinstance(document, SpladeFiles):
+        message = "documents are encoded with a table of weights, which no system does"
+        raise InputError(message, folder)
+    return SparseEncoderFiles(document, query, document_prompt, query_prompt)
+
+
+def _modules(folder: Path) -> list[tuple[str, Path]]:
+    """The modules of a model: the name of the class, and the folder."""
+    path = folder / MODULES
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError("larger than such a file needs")
+        rows = json.loads(path.read_bytes())
+        return [(_class(row["type"]), _inside(folder, row["path"])) for row in rows]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"not a list of modules of sentence-transformers ({error})", path
+        ) from None
+
+
+def _routes(folder: Path) -> dict[str, list[tuple[str, Path]]]:
+    """The modules of a router by its routes, ``query`` and ``document``."""
+    path = folder / "router_config.json"
+    values = read_json_file(path, MOST_BYTES)
+    try:
+        types, structure = values["types"], values["structure"]
+        return {
+            route: [(_class(types[name]), _inside(folder, name)) for name in structure[route]]
+            for route in ("query", "document")
+        }
+    except (KeyError, TypeError) as error:
+        message = f"the router has no modules for queries and documents ({error})"
+        raise InputError(message, path) from None
+
+
+def _part(modules: list[tuple[str, Path]], folder: Path) -> SpladeFiles | StaticWeights:
+    """A transformer with SPLADE pooling, or a table of weights."""
+    kinds = [kind for kind, _ in modules]
+    if kinds == [STATIC]:
+        return StaticWeights(modules[0][1])
+    if len(kinds) == 2 and kinds[0] in TRANSFORMERS and kinds[1] == POOLING:
+        return _splade(modules[0][1], modules[1][1])
+    if "SparseAutoEncoder" in kinds:
+        message = "its dimensions are latent, not terms of a vocabulary, so that an impact index"
+        raise InputError(f"a SparseAutoEncoder (CSR): {message} cannot be searched", folder)
+    if set(kinds) & set(DENSE):
+        _refuse(folder, f"a dense model ({', '.join(kinds)})")
+    shown = ", ".join(kinds) or "none"
+    expected = f"{TRANSFORMERS[0]}, {POOLING}; {STATIC}; or a {ROUTER} of these"
+    raise InputError(
+        f"unknown modules of sentence-transformers: {shown}; known are {expected}", folder
+    )
+
+
+def _splade(transformer: Path, pooling: Path) -> SpladeFiles:
+    settings = read_json_file(pooling / "config.json", MOST_BYTES)
+    strategy = settings.get("pooling_strategy", "max")
+    activation = settings.get("activation_function", "relu")
+    if strategy not in ("max", "sum") or activation not in ACTIVATIONS:
+        shown = f"{strategy} with {activation}"
+        known = f"known are max and sum, with {' or '.join(ACTIVATIONS)}"
+        raise InputError(f"unknown SPLADE pooling: {shown}; {known}", pooling / "config.json")
+    bert = _optional(transformer / "sentence_bert_config.json")
+    task = bert.get("transformer_task", "fill-mask")
+    if task != "fill-mask":
+        message = f"the task of the transformer is {task}; SPLADE pooling needs fill-mask"
+        raise InputError(message, transformer / "sentence_bert_config.json")
+    length = bert.get("max_seq_length")
+    return SpladeFiles(
+        transformer,
+        sum_pooling=strategy == "sum",
+        twice=activation == "log1p_relu",
+        max_length=length if isinstance(length, int) else None,
+    )
+
+
+def _prompts(settings: dict[str, Any], folder: Path) -> tuple[str, str]:
+    """The texts before documents and before queries."""
+    prompts = settings.get("prompts") or {}
+    if not isinstance(prompts, dict) or not all(isinstance(x, str) for x in prompts.values()):
+        raise InputError("`prompts` must map names to texts", folder / SETTINGS)
+    default: str = prompts.get(settings.get("default_prompt_name") or "", "")
+    document = next((prompts[name] for name in DOCUMENT_PROMPTS if name in prompts), default)
+    query: str = prompts.get("query", default)
+    return document, query
+
+
+def _optional(path: Path) -> dict[str, Any]:
+    return read_json_file(path, MOST_BYTES) if path.is_file() else {}
+
+
+def _class(name: str) -> str:
+    """The last part of ``sentence_transformers.base.modules.router.Router``."""
+    if not name.startswith("sentence_transformers."):
+        raise ValueError(f"{name} is code of the model itself, which is never run")
+    return name.rpartition(".")[2]
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """The folder of a module, which must be in the folder of the model."""
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise ValueError(f"{name!r} is outside the folder of the model")
+    return path
+
+
+def _refuse(folder: Path, kind: str) -> None:
+    message = f"this is {kind} of sentence-transformers, which gives no sparse vectors"
+    raise InputError(f"{message}; `spade dense` and `spade rerank` use such models", folder)

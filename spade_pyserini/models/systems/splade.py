@@ -1,0 +1,129 @@
+"""SPLADE: the masked-LM logits of all tokens, saturated and pooled over the document.
+
+    w_j = max_i log(1 + ReLU(logit_ij))          SPLADE-max and later models
+    w_j = sum_i log(1 + ReLU(logit_ij))          the first SPLADE
+
+for the term j of the vocabulary and the tokens i of a text, [CLS] and [SEP] included. OpenSearch's
+third generation applies log(1 + x) twice. Queries are encoded in the same way by the same model
+(SPLADE), boolean (SPLADE-doc), or with a table of weights (OpenSearch, idf).
+
+- Formal, Piwowarski, Clinchant: SPLADE, SIGIR 2021, https://doi.org/10.1145/3404835.3463098
+- Formal et al.: SPLADE v2, 2021, https://arxiv.org/abs/2109.10086
+- Lassance et al.: SPLADE-v3, 2024, https://arxiv.org/abs/2403.06789
+- Geng et al.: inference-free retrieval of OpenSearch, 2024, https://arxiv.org/abs/2411.04403
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from spade_pyserini.models.logits import BLOCK, max_logits
+from spade_pyserini.models.systems.encoder import SystemConfig, SystemEncoder
+from spade_pyserini.models.systems.neural_queries import NeuralQueries
+from spade_pyserini.models.systems.query_table import named_weights, with_table
+from spade_pyserini.models.systems.source import Source
+from spade_pyserini.models.systems.system import System
+from spade_pyserini.models.systems.transformer import (
+    load_masked_lm,
+    load_wordpieces,
+    max_length,
+)
+from spade_pyserini.models.wordpieces import WordPieces
+
+SCALE = 256 / 5  # Pyserini's quantization of documents and queries: weights up to 5 to 8 bits
+IDF = "idf.json"  # the weights of query terms of OpenSearch's models
+QUERY_LENGTH = 256  # tokens of a query that Pyserini reads
+
+
+class Splade(System):
+    """SPLADE on a masked-LM model of transformers.
+
+    The logits are computed for a few thousand terms at a time: a tensor of batch x length x |V|
+    never exists.
+    """
+
+    name = "splade"
+
+    def __init__(
+        self,
+        masked_lm: PreTrainedModel,
+        wordpieces: WordPieces,
+        *,
+        sum_pooling: bool = False,
+        twice: bool = False,
+    ) -> None:
+        output: Any = masked_lm.get_output_embeddings()  # type: ignore[no-untyped-call]
+        super().__init__(wordpieces, output.weight.shape[0])
+        self.sum_pooling, self.twice = sum_pooling, twice
+        self.decoder = nn.Parameter(output.weight.detach(), requires_grad=False)
+        bias = output.bias if output.bias is not None else torch.zeros(len(self.kept))
+        self.bias = nn.Parameter(bias.detach(), requires_grad=False)
+        _replace(masked_lm, output, nn.Identity())
+        self.masked_lm = masked_lm  # returns the input of its last layer instead of logits now
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """The pooling."""
+        return {"sum_pooling": self.sum_pooling, "twice": self.twice}
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Encode texts, [batch, length] to [batch, |V|]."""
+        hidden = self.masked_lm(input_ids=input_ids, attention_mask=attention_mask).logits
+        decoder, bias = self.decoder.to(hidden.dtype), self.bias.to(hidden.dtype)
+        attended = attention_mask.bool()
+        if self.sum_pooling:
+            vectors = self._sum(hidden, decoder, bias, attended)
+        else:  # the logarithm does not change which token has the maximum
+            vectors = self._saturate(max_logits(hidden, decoder, bias, attended))
+        return vectors * self.kept
+
+    def _saturate(self, logits: Tensor) -> Tensor:
+        """log(1 + ReLU(x)), once or twice."""
+        weights = logits.relu().log1p()
+        return weights.log1p() if self.twice else weights
+
+    def _sum(self, hidden: Tensor, decoder: Tensor, bias: Tensor, attended: Tensor) -> Tensor:
+        """The sum of the saturated logits of all tokens, [batch, |V|]."""
+        parts = []
+        for start in range(0, len(bias), BLOCK):
+            block = slice(start, start + BLOCK)
+            logits = hidden @ decoder[block].T + bias[block]
+            parts.append((self._saturate(logits) * attended[:, :, None]).sum(dim=1))
+        return torch.cat(parts, dim=1)
+
+
+def _replace(model: nn.Module, old: nn.Module, new: nn.Module) -> None:
+    """Replace a layer of a model, in place."""
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            if child is old:
+                setattr(parent, name, new)
+
+
+def load_masked_lm_system(
+    folder: Path, *, sum_pooling: bool = False, twice: bool = False
+) -> Splade:
+    """Load a masked-LM model with its tokenizer."""
+    masked_lm = load_masked_lm(folder)
+    wordpieces = load_wordpieces(folder, masked_lm.config.vocab_size)
+    return Splade(masked_lm, wordpieces, sum_pooling=sum_pooling, twice=twice)
+
+
+def load_splade(source: Source) -> SystemEncoder:
+    """Load a masked-LM checkpoint: documents and queries have the same model.
+
+    A folder with `IDF` is a document encoder, whose queries have these weights.
+    """
+    folder = source.folder
+    system = load_masked_lm_system(folder)
+    longest = max_length(folder, system.masked_lm.config)
+    config = SystemConfig(longest, scale=SCALE)
+    if (folder / IDF).is_file():
+        return with_table(system, config, named_weights(folder / IDF, system.wordpieces), source)
+    queries = NeuralQueries(system, source.name, min(QUERY_LENGTH, longest), SCALE)
+    return SystemEncoder(system, config, queries, longest)

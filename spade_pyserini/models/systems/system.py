@@ -1,0 +1,62 @@
+"""The interface of a system: a module from token ids to the weights of terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from spade_pyserini.models.wordpieces import WordPieces
+
+
+class System(nn.Module):
+    """A document encoder as a module; subclasses implement `forward`.
+
+    ``kept`` [|V|] is True for the terms that vectors may contain. ``query_weights`` [|V|] is the
+    weight of each term in queries, or None; `SystemEncoder` multiplies document vectors by it.
+    """
+
+    name: ClassVar[str]
+    terms_are_words: ClassVar[bool] = False
+    kept: Tensor
+    query_weights: Tensor | None
+
+    def __init__(self, wordpieces: WordPieces, size: int) -> None:
+        """``size`` is |V|, the number of rows of the embedding matrix."""
+        super().__init__()
+        self.wordpieces = wordpieces
+        kept = torch.zeros(size, dtype=torch.bool)
+        kept[: wordpieces.vocabulary_size] = True  # further rows only pad the embedding matrix
+        self.register_buffer("kept", kept, persistent=False)
+        self.register_buffer("query_weights", None)
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """Settings that vectors depend on besides the weights, for fingerprints."""
+        return {}
+
+    def drop(self, terms: frozenset[int]) -> None:
+        """Exclude terms from all vectors: special tokens, which boolean queries never contain."""
+        self.kept[sorted(terms)] = False
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Encode documents: input_ids and attention_mask [batch, length]; returns [batch, n]."""
+        raise NotImplementedError
+
+    def query_vectors(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Encode queries, [batch, |V|]: as documents, unless a system says otherwise."""
+        vectors: Tensor = self(input_ids, attention_mask)
+        return vectors
+
+    def columns(self, batch: list[list[int]]) -> Sequence[str]:
+        """Return the terms of the n columns: the vocabulary, unless terms are words."""
+        return self.wordpieces.terms
+
+    def own_terms(self, batch: list[list[int]]) -> Tensor:
+        """Return True for the terms that the texts contain, [batch, n]."""
+        own = torch.zeros(len(batch), len(self.kept), dtype=torch.bool)
+        for row, ids in zip(own, batch, strict=True):
+            row[ids] = True
+        return own.to(self.kept.device)
