@@ -101,7 +101,7 @@ def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
             for docid in ids:
                 java_ids.add(docid)
             with jvm.deferred_interrupt(), translate_java_errors(copy, "write", CHECK_WRITABLE):
-                jvm.spade_class("ImpactIndexer").delete(str(copy), java_ids)
+                jvm.spade_class("ImpactIndexer").delete(jvm.java_path(copy), java_ids)
 
         return _apply_change(folder, expected, change, apply)
 

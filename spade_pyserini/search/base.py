@@ -62,7 +62,7 @@ class LuceneSearcher:
         if manifest.kind != self.kind:
             raise ArtifactError(f"{self.index} is a {manifest.kind} index, not {self.kind}")
         with translate_java_errors(self.index, "open"):
-            self._searcher = self._java_searcher(str(files.folder))
+            self._searcher = self._java_searcher(jvm.java_path(files.folder))
             documents = self._count_documents()
         if documents != manifest.documents:
             self._searcher.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import UsageError
+from spade_pyserini.index.opening import open_index
 from spade_pyserini.lucene import jvm
 from spade_pyserini.search.base import LuceneSearcher
 
@@ -38,7 +39,11 @@ class Bm25Searcher(LuceneSearcher):
         weight = reader_class.getBM25AnalyzedTermWeightWithParameters
         with self._translate_errors():
             if self._reader is None:
-                self._reader = reader_class.getReader(str(self.index))
+                self._reader = open_index(
+                    self.index,
+                    lambda files: reader_class.getReader(jvm.java_path(files.folder)),
+                    check=False,
+                )
             weights = {
                 term: count * float(weight(self._reader, docid, term, self._k1, self._b))
                 for term, count in Counter(self._analyze(query)).items()

@@ -116,3 +116,19 @@ def test_an_index_with_another_tokenizer_is_killed_at_every_rename(
         killed += 1
     assert killed >= 4
     assert IndexManifest.load(index).documents == 1
+
+
+def test_java_sees_the_working_folder_of_python(
+    tiny_index: Path, tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The JVM runs since an earlier test; a notebook may change its folder at any time."""
+    with ImpactSearcher(tiny_index) as searcher:
+        expected = searcher.search("the old cat")
+    monkeypatch.chdir(tmp_path)
+    build_impact_index(tiny_vectors, "x")
+    delete_documents("x", ["d1"])
+    assert verify_index("x").documents == 29
+    build_impact_index(tiny_vectors, "x", overwrite=True)
+    with ImpactSearcher("x") as searcher:
+        assert searcher.search("the old cat") == expected
+        assert searcher.doc("d1")
