@@ -17,12 +17,16 @@ from pathlib import Path
 
 from spade_pyserini.corpora.checks import LocatedDocument, OnError, ReadDocuments, raise_error
 from spade_pyserini.corpora.corpus import Corpus
-from spade_pyserini.errors import InputError
+from spade_pyserini.errors import ArtifactError, InputError
+from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.ids import IdSet
 from spade_pyserini.formats.json_files import read_json_object
 from spade_pyserini.formats.lines import read_lines
+from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.sealed_json import read_sealed
 
 logger = logging.getLogger(__name__)
+FORMAT = "spade_pyserini.expansions/1"  # of the manifest
 QUERIES = ("predicted_queries", "queries", "expansions", "text")
 
 
@@ -30,9 +34,21 @@ def expanded(corpus: Corpus, path: str | Path, per_document: int | None = None) 
     """Return the corpus with the expansions of ``path`` appended to its documents.
 
     A document without an expansion stays unchanged. ``per_document`` limits the number of queries
-    that are appended to a document, all of them by default.
+    that are appended to a document, all of them by default. A file that `spade expand` wrote is
+    compared with its manifest.
     """
+    check_expansions(Path(path))
     return replace(corpus, read=partial(_read_expanded, corpus.read, Path(path), per_document))
+
+
+def check_expansions(path: Path) -> None:
+    """Raise `ArtifactError` if a file differs from the manifest that `spade expand` wrote."""
+    manifest = sibling(path, "manifest.json")
+    if not (path.is_file() and manifest.is_file()):
+        return
+    if read_sealed(manifest, FORMAT).get("sha256") != sha256(path):
+        message = f"{path}: edited or damaged, it differs from its digest in {manifest.name}"
+        raise ArtifactError(f"{message}; run spade expand again, or remove {manifest.name}")
 
 
 def _read_expanded(

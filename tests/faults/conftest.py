@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spade_pyserini import SpadeModel, build_impact_index, encode_corpus, open_corpus
+from spade_pyserini import SpadeModel, encode_corpus, open_corpus
 from spade_pyserini.encode import EncodeOptions, Part
 from spade_pyserini.train import Recipe
 from tests.baselines.test_expand import save_t5
@@ -50,7 +50,6 @@ def inputs(
     tiny_model: SpadeModel,
     tiny_model_folder: Path,
     idf_model: SpadeModel,
-    tiny_vectors: Path,
     tiny_index: Path,
     recipe: Recipe,
     tmp_path_factory: pytest.TempPathFactory,
@@ -62,6 +61,8 @@ def inputs(
     lines = (more / "corpus.jsonl").read_text().splitlines()[20:]
     (more / "corpus.jsonl").write_text("\n".join(lines))
     encode_corpus(open_corpus(str(more)), tiny_model, folder / "added")
+    own = EncodeOptions(shard_size=12, model_name=tiny_model_folder.name)
+    encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, folder / "vectors", own)
     for part in range(2):
         options = EncodeOptions(shard_size=12, part=Part.of(part, 2))
         encode_corpus(open_corpus(str(tiny_corpus)), idf_model, folder / "parts", options)
@@ -76,7 +77,7 @@ def inputs(
         idf_model=folder / "idf",
         t5=save_t5(tiny_backbone, folder / "t5"),
         bi_encoder=tiny_backbone,
-        vectors=tiny_vectors,
+        vectors=folder / "vectors",
         parts=folder / "parts",
         added=folder / "added",
         index=tiny_index,

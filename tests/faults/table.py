@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 SEED_VARIABLE = "FAULTS_SEED"
 AT_VARIABLE = "FAULTS_AT"
+MOST_VARIABLE = "FAULTS_MOST"
 
 
 def seed() -> int:
@@ -29,6 +30,7 @@ class Faults:
         if problem:
             again = f"{SEED_VARIABLE}={self.seed} {repeat}"
             self.broken.append((kind, f"{problem}\n       repeat: {again}"))
+            print("BROKEN", *self.broken[-1])  # at once, because a run takes long
 
     def problems(self, kind: str) -> str:
         """Return what broke among the faults of a kind, for a failed test."""
