@@ -24,9 +24,7 @@ NUMBERS = st.one_of(
 )
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=4)
-    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=4)),
     max_leaves=6,
 )
 DEEP = st.integers(1, 200_000).map(lambda depth: b'{"id":' + b"[" * depth)
@@ -164,6 +162,8 @@ def _toml(value: object) -> str:
         return "{" + ", ".join(inner) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    return "''" if value is None else json.dumps(value).replace("NaN", "nan").replace(
-        "Infinity", "inf"
+    return (
+        "''"
+        if value is None
+        else json.dumps(value).replace("NaN", "nan").replace("Infinity", "inf")
     )

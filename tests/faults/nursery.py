@@ -70,9 +70,7 @@ def receive(channel: socket.socket) -> dict[str, Any] | None:
     return message
 
 
-def _serve(
-    channel: socket.socket, descriptors: socket.socket, request: dict[str, Any]
-) -> None:
+def _serve(channel: socket.socket, descriptors: socket.socket, request: dict[str, Any]) -> None:
     """Run a command in a child, and report its process, its exit code and its memory."""
     began = time.monotonic()
     process = os.fork()

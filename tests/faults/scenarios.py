@@ -130,9 +130,7 @@ SCENARIOS = [
     Scenario("encode-processes", f"{ENCODE} --model {{model}} --processes 2"),
     Scenario("encode-part", f"{ENCODE} --model {{idf_model}} --shard-id 1 --shard-num 2"),
     Scenario("encode-merge", "encode --merge --output x", before=("parts",)),
-    Scenario(
-        "encode-overwrite", f"{ENCODE} --model {{idf_model}} --overwrite", before=("added",)
-    ),
+    Scenario("encode-overwrite", f"{ENCODE} --model {{idf_model}} --overwrite", before=("added",)),
     Scenario("components", f"{ENCODE} --model {{model}} --components", before=("vectors",)),
     Scenario("index", f"{INDEX} --input {{vectors}}", lucene=True, java=True),
     Scenario("index-reorder", f"{INDEX} --input {{vectors}} --reorder", lucene=True, java=True),
@@ -176,10 +174,12 @@ SCENARIOS = [
     Scenario("report", "report --qrels {qrels} --run {run} --output x.html"),
     Scenario("explain", "explain --text cat --model {model} --html x.html"),
     Scenario("train", "train --recipe {recipe} --output x", again="--resume"),
-    Scenario("mine", "train --recipe {recipe} --stage mine --output x", again="--resume", java=True),
     Scenario(
-        "dense", "dense --corpus {corpus} --topics {topics} --model {bi_encoder} --index x "
-        "--output x.run"
+        "mine", "train --recipe {recipe} --stage mine --output x", again="--resume", java=True
+    ),
+    Scenario(
+        "dense",
+        "dense --corpus {corpus} --topics {topics} --model {bi_encoder} --index x --output x.run",
     ),
     Scenario(
         "expand",

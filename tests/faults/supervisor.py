@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 from tests.faults import nursery
 from tests.faults.syscalls import NEED_SPACE, Call, answer, receive
 
-SECONDS = 120.0
+SECONDS = 600.0
 ORPHAN_SECONDS = 30.0  # time for the children of a killed process to notice that
 
 
@@ -27,6 +27,13 @@ class Fault(NamedTuple):
 
     kind: str
     at: int
+
+
+class Limits(NamedTuple):
+    """A command is killed after ``seconds``; ``megabytes`` limits its memory, 0 does not."""
+
+    seconds: float = SECONDS
+    megabytes: int = 0
 
 
 class Outcome(NamedTuple):
@@ -73,12 +80,13 @@ class Supervisor:
         fault: Fault | None = None,
         *,
         supervised: bool = True,
-        seconds: float = SECONDS,
-        megabytes: int = 0,
+        limits: Limits = Limits(),  # noqa: B008 - it cannot be changed
+        observe: Callable[[Call], None] | None = None,
     ) -> Outcome:
         """Run ``spade ARGUMENTS`` in ``folder``; the cache is in the folder as well.
 
-        After ``seconds`` the command is killed. ``megabytes`` limits its memory.
+        ``observe`` is called before each system call that changes files in the folder, while the
+        command waits.
         """
         out, err = (folder.with_name(f"{folder.name}.{name}") for name in ("stdout", "stderr"))
         request = {
@@ -88,15 +96,15 @@ class Supervisor:
             "out": str(out),
             "err": str(err),
             "supervised": supervised,
-            "seconds": seconds,
-            "bytes": megabytes << 20,
+            "seconds": limits.seconds,
+            "bytes": limits.megabytes << 20,
         }
         nursery.send(self._channel, request)
         process = self._receive()["process"]
         calls: list[Call] = []
         listener = self._listener() if supervised else None
         try:
-            act = _reaction(fault, process, folder, calls)
+            act = _reaction(fault, process, folder, calls, observe)
             ended = self._supervise(listener, act)
             orphans = not self._wait_for_group(process, listener)
         finally:
@@ -158,7 +166,11 @@ def _answer_next(listener: int, act: Callable[[Call], int | None]) -> None:
 
 
 def _reaction(
-    fault: Fault | None, process: int, folder: Path, calls: list[Call]
+    fault: Fault | None,
+    process: int,
+    folder: Path,
+    calls: list[Call],
+    observe: Callable[[Call], None] | None,
 ) -> Callable[[Call], int | None]:
     """Return what to do with a call: an error number, 0 to let it happen, None for a kill."""
 
@@ -166,6 +178,8 @@ def _reaction(
         if call.path is None or not call.path.is_relative_to(folder):
             return 0
         calls.append(call)
+        if observe is not None:
+            observe(call)
         if fault is None or len(calls) < fault.at:
             return 0
         if fault.kind == "kill":

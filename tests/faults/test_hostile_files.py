@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from spade_pyserini.train.recipe import FLAT_NAMES
 from tests.faults import hostile
 from tests.faults.scenarios import Inputs
-from tests.faults.supervisor import Outcome, Supervisor
+from tests.faults.supervisor import Limits, Outcome, Supervisor
 from tests.faults.table import Faults
 
-SECONDS = 60.0
+SECONDS = 120.0
 MEGABYTES = 2000  # a process with all imports has 500
 MODEL_FILES = ("config.json", "tokenizer.json", "model.safetensors")
 
@@ -26,7 +26,9 @@ MODEL_FILES = ("config.json", "tokenizer.json", "model.safetensors")
 class Attack:
     """Runs commands on hostile files, each in a folder of its own that is removed afterwards."""
 
-    def __init__(self, supervisor: Supervisor, inputs: Inputs, faults: Faults, folder: Path) -> None:
+    def __init__(
+        self, supervisor: Supervisor, inputs: Inputs, faults: Faults, folder: Path
+    ) -> None:
         self.supervisor, self.inputs, self.faults = supervisor, inputs, faults
         self.folder = folder
 
@@ -38,9 +40,8 @@ class Attack:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
         words = [word.format(**self.inputs._asdict(), **paths) for word in command.split()]
-        done = self.supervisor.run(
-            words, folder, supervised=False, seconds=SECONDS, megabytes=4 * MEGABYTES
-        )
+        limits = Limits(SECONDS, 4 * MEGABYTES)
+        done = self.supervisor.run(words, folder, supervised=False, limits=limits)
         shown = ", ".join(f"{name} {content[:300]!r}" for name, content in files.items())
         problem = _problem(done)
         repeat = f"pytest tests/faults/test_hostile_files.py -k {kind}"

@@ -81,7 +81,7 @@ class Trials:
         if done.orphans:
             return "children of the command did not end"
         if fault.kind == "full" and done.code:
-            return problem_of_full_disk(done, folder)
+            return problem_of_full_disk(done)
         if self.scenario.lucene:
             seen = answers(folder / "x")
             allowed = [self.reference.old_answers, self.reference.new_answers]
@@ -118,7 +118,7 @@ def chosen(moments: list[int], most: int | None, seed: int) -> list[int]:
     return sorted(random.Random(seed).sample(moments, most))
 
 
-def problem_of_full_disk(done: Outcome, folder: Path) -> str | None:
+def problem_of_full_disk(done: Outcome) -> str | None:
     """Return what is wrong with the message about a full disk."""
     lines = [line for line in done.err.splitlines() if line.startswith("error: ")]
     if done.code != 1 or "Traceback" in done.err or len(lines) != 1:
@@ -130,12 +130,9 @@ def problem_of_full_disk(done: Outcome, folder: Path) -> str | None:
 
 def differences(expected: dict[str, object], left: dict[str, object]) -> str | None:
     """Return the names of files that are missing, were left over, or have other contents."""
-    names = sorted({*expected, *left})
-    wrong = [
-        f"{name} {'is missing' if name not in left else 'is left over' if name not in expected else 'differs'}"
-        for name in names
-        if expected.get(name) != left.get(name)
-    ]
+    wrong = [f"{name} is missing" for name in expected if name not in left]
+    wrong += [f"{name} is left over" for name in left if name not in expected]
+    wrong += [f"{name} differs" for name in left if expected.get(name, left[name]) != left[name]]
     return "; ".join(wrong) or None
 
 
