@@ -130,7 +130,7 @@ def changed_json(content: bytes) -> st.SearchStrategy[bytes]:
             inner[path[-1]] = value
         return to_json(changed)
 
-    big = st.sampled_from([10**6, 4_000_000_000, -1, 0, "x", None, [], {}])
+    big: st.SearchStrategy[Any] = st.sampled_from([10**6, 4_000_000_000, -1, 0, "x", None, [], {}])
     parts = st.tuples(st.sampled_from(paths), st.one_of(VALUES, big), st.booleans())
     return parts.map(change)
 

@@ -127,6 +127,7 @@ ENCODE = "encode --corpus {corpus} --output x --shard-size 12"
 INDEX = "index --output x --threads 2"
 SCENARIOS = [
     Scenario("encode", f"{ENCODE} --model {{idf_model}} --components"),
+    Scenario("encode-spade-mini", ENCODE),
     Scenario("encode-processes", f"{ENCODE} --model {{model}} --processes 2"),
     Scenario("encode-part", f"{ENCODE} --model {{idf_model}} --shard-id 1 --shard-num 2"),
     Scenario("encode-merge", "encode --merge --output x", before=("parts",)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections import Counter
 from dataclasses import dataclass, field
 
 SEED_VARIABLE = "FAULTS_SEED"
@@ -23,10 +24,16 @@ class Faults:
     seed: int
     tried: dict[str, int] = field(default_factory=dict)
     broken: list[tuple[str, str]] = field(default_factory=list)
+    codes: dict[str, Counter[int]] = field(default_factory=dict)
 
-    def record(self, kind: str, problem: str | None, repeat: str) -> None:
-        """Count a fault; ``problem`` says what broke, ``repeat`` is the test to repeat it with."""
+    def record(self, kind: str, problem: str | None, repeat: str, code: int | None = None) -> None:
+        """Count a fault; ``problem`` says what broke, ``repeat`` is the test to repeat it with.
+
+        ``code`` is the exit code of a command, if it may differ.
+        """
         self.tried[kind] = self.tried.get(kind, 0) + 1
+        if code is not None:
+            self.codes.setdefault(kind, Counter())[code] += 1
         if problem:
             again = f"{SEED_VARIABLE}={self.seed} {repeat}"
             self.broken.append((kind, f"{problem}\n       repeat: {again}"))
@@ -36,12 +43,17 @@ class Faults:
         """Return what broke among the faults of a kind, for a failed test."""
         return "\n".join(text for other, text in self.broken if other == kind)
 
+    def _exit_codes(self, kind: str) -> str:
+        counts = sorted(self.codes.get(kind, {}).items())
+        listed = ", ".join(f"{code}: {number} times" for code, number in counts)
+        return f" (exit code {listed})" if listed else ""
+
     def table(self) -> str:
         """Lines of faults tried and survived by kind, what broke, and how to repeat the run."""
         kinds = [kind for kind, _ in self.broken]
         lines = [" tried  survived  kind of fault"]
         lines += [
-            f"{number:6}  {number - kinds.count(kind):8}  {kind}"
+            f"{number:6}  {number - kinds.count(kind):8}  {kind}{self._exit_codes(kind)}"
             for kind, number in sorted(self.tried.items())
         ]
         total = sum(self.tried.values())

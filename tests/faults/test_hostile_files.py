@@ -45,9 +45,8 @@ class Attack:
         shown = ", ".join(f"{name} {content[:300]!r}" for name, content in files.items())
         problem = _problem(done)
         repeat = f"pytest tests/faults/test_hostile_files.py -k {kind}"
-        self.faults.record(
-            f"hostile {kind}", problem and f"{problem}: spade {command}, {shown}", repeat
-        )
+        problem = problem and f"{problem}: spade {command}, {shown}"
+        self.faults.record(f"hostile {kind}", problem, repeat, done.code)
 
     def try_all(
         self, kind: str, examples: int, strategy: st.SearchStrategy[Any], use: Callable[[Any], None]

@@ -14,7 +14,14 @@ from tests.faults.trials import Trials
 pytestmark = pytest.mark.java
 SHORT = {"encode": 4, "index-add": 3}
 # Most calls of these are equivalent, or take long: a sample of them is tried.
-MOST = {"encode-processes": 12, "index-anserini": 12, "index-bm25": 12, "train": 60, "mine": 10}
+MOST = {
+    "encode-spade-mini": 12,
+    "encode-processes": 12,
+    "index-anserini": 12,
+    "index-bm25": 12,
+    "train": 60,
+    "mine": 10,
+}
 
 
 @pytest.mark.parametrize("name", SHORT)
