@@ -3,7 +3,7 @@
 #   make demo      encode, index, search and score the built-in corpus
 #   make test      all tests but the slow ones
 #   make test-all  all tests, also those of the extras, which it installs
-#   make test-faults  flip random bits in every kind of file; FAULTS_SEED=N repeats a run
+#   make test-faults  the suite of faults: kills, full disks, damage; FAULTS_SEED=N repeats a run
 #   make check     lint, format, types and layers
 #   make format    let ruff rewrite what it can
 #   make jar       compile the Java sources into the jar that is committed (needs a JDK 21)

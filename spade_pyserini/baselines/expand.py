@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from spade_pyserini.baselines.query_generator import TOP_K, QueryGenerator, Sampling
+from spade_pyserini.corpora.expansions import FORMAT
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.outputs import refuse_existing
@@ -37,7 +38,6 @@ from spade_pyserini.sharding.worker import Job
 if TYPE_CHECKING:
     from spade_pyserini.corpora import Corpus
 
-FORMAT = "spade_pyserini.expansions/1"
 SHARDS_FORMAT = "spade_pyserini.expansion_shards/1"
 DEFAULT_SAMPLING = Sampling()
 logger = logging.getLogger(__name__)

@@ -15,6 +15,7 @@ from spade_pyserini import __version__
 from spade_pyserini.cli import registry
 from spade_pyserini.cli.flags import flag_names, with_flags
 from spade_pyserini.errors import SpadeError
+from spade_pyserini.formats.atomic import FULL, is_full
 
 
 def main(arguments: list[str] | None = None, prog: str = "spade") -> int:
@@ -69,7 +70,8 @@ def run_command(name: str, arguments: list[str], prog: str) -> int:
         return 1
     except OSError as error:  # permissions, a full disk, a file where a folder should be
         where = f"{error.filename}: " if error.filename else ""
-        print(f"error: {where}{error.strerror or error}", file=sys.stderr)
+        reason = FULL if is_full(error) else error.strerror or error
+        print(f"error: {where}{reason}", file=sys.stderr)
         return 1
     except Exception:
         if sys.flags.optimize < 2:

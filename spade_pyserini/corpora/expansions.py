@@ -17,12 +17,16 @@ from pathlib import Path
 
 from spade_pyserini.corpora.checks import LocatedDocument, OnError, ReadDocuments, raise_error
 from spade_pyserini.corpora.corpus import Corpus
-from spade_pyserini.errors import InputError, UsageError
+from spade_pyserini.errors import ArtifactError, InputError, UsageError
+from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.ids import IdSet
 from spade_pyserini.formats.json_files import read_json_object
 from spade_pyserini.formats.lines import read_lines, unpacked_name
+from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.sealed_json import read_sealed
 
 logger = logging.getLogger(__name__)
+FORMAT = "spade_pyserini.expansions/1"  # of the manifest
 JSON = (".jsonl", ".json")
 QUERIES = ("predicted_queries", "queries", "expansions", "text")
 
@@ -32,12 +36,24 @@ def expanded(corpus: Corpus, path: str | Path, per_document: int | None = None) 
 
     A document without an expansion stays unchanged. Of the queries in a line of a ``.jsonl`` file,
     the first ``per_document`` are appended, all of them by default. The other formats do not
-    separate queries, so ``per_document`` is an error.
+    separate queries, so ``per_document`` is an error. A file that `spade expand` wrote is compared
+    with its manifest.
     """
     if per_document is not None and not unpacked_name(Path(path)).endswith(JSON):
         message = f"{path}: only .jsonl files separate the queries of a document"
         raise UsageError(f"{message}; leave out expansions_per_doc={per_document}")
+    check_expansions(Path(path))
     return replace(corpus, read=partial(_read_expanded, corpus.read, Path(path), per_document))
+
+
+def check_expansions(path: Path) -> None:
+    """Raise `ArtifactError` if a file differs from the manifest that `spade expand` wrote."""
+    manifest = sibling(path, "manifest.json")
+    if not (path.is_file() and manifest.is_file()):
+        return
+    if read_sealed(manifest, FORMAT).get("sha256") != sha256(path):
+        message = f"{path}: edited or damaged, it differs from its digest in {manifest.name}"
+        raise ArtifactError(f"{message}; run spade expand again, or remove {manifest.name}")
 
 
 def _read_expanded(

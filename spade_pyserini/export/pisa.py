@@ -18,6 +18,8 @@ from spade_pyserini.export.vocabulary import vectors_in_vocabulary
 from spade_pyserini.formats.exchange import exchange
 from spade_pyserini.formats.index_manifest import tokenizer_path
 from spade_pyserini.formats.locks import lock
+from spade_pyserini.formats.outputs import refuse_link
+from spade_pyserini.formats.paths import remove
 from spade_pyserini.formats.query_side import load_side, load_weights, save_side
 from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.index.opening import index_tokenizer, locate, open_postings
@@ -28,7 +30,11 @@ from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, Ranking, Topic
 
 ALGORITHMS = ("maxscore", "block_max_wand", "block_max_maxscore", "wand")
-PISA_FILE = re.compile(r"(fwd|inv|quantized)\.[\w.]+|pt_meta\.json")
+PISA_FILE = re.compile(
+    r"(fwd|inv|quantized)\.[\w.]+|pt_meta\.json|tokenizer\.json|spade\.queries\.json"
+)
+TOKENIZER = "tokenizer.json"
+QUERIES = "spade"  # the query side is spade.queries.json
 
 
 def write_pisa(
@@ -45,6 +51,7 @@ def write_pisa(
     source, folder = Path(index), Path(output)
     if folder.resolve() == source.resolve():
         raise UsageError(f"{folder} is the Lucene index itself; choose another output")
+    refuse_link(folder)
     if folder.exists():
         check_replaceable(folder, PISA_FILE, overwrite)
     wordpieces = index_tokenizer(source, tokenizer)
@@ -56,15 +63,15 @@ def write_pisa(
             indexer = pisa.PisaIndex(str(staging), stemmer="none").toks_indexer(scale=1.0)
             vectors = vectors_in_vocabulary(postings, wordpieces, side)
             indexer.index({"docno": docid, "toks": impacts} for docid, impacts in vectors)
-            wordpieces.save(tokenizer_path(staging))
+            wordpieces.save(staging / TOKENIZER)  # in the folder: they are replaced together
             # The first search compresses the postings and computes their bounds.
             PisaSearcher(staging).search(" ".join(wordpieces.terms[-1:]))
-        wordpieces.save(tokenizer_path(folder))
-        save_side(folder, side, weights)
+        save_side(staging / QUERIES, side, weights)
         if folder.exists():  # the old index stays until the new one has its name
             exchange(staging, folder)
         else:
             staging.replace(folder)
+        remove(tokenizer_path(folder))  # of an index of an earlier version
         return len(postings.documents())
 
 
@@ -82,8 +89,10 @@ class PisaSearcher:
         ``queries`` encodes the queries if the index needs a neural model for them.
         """
         self.algorithm = algorithm
-        self.wordpieces = WordPieces.load(tokenizer_path(Path(index)))
-        side, weights = load_side(Path(index))
+        own = Path(index, TOKENIZER)
+        # Earlier versions wrote the tokenizer next to the folder.
+        self.wordpieces = WordPieces.load(own if own.exists() else tokenizer_path(Path(index)))
+        side, weights = load_side(Path(index, QUERIES))
         if queries is None:
             queries = open_queries(side, self.wordpieces, weights, index)
         check_queries(side, queries, index)

@@ -67,9 +67,14 @@ def report_full_disk(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if not is_full(error):
             raise
         raise SpadeError(f"{path}: {FULL}, finished files are not lost") from None
+
+
+def is_full(error: OSError) -> bool:
+    """Return whether an error says that the disk or the quota is full."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _umask() -> int:

@@ -30,14 +30,19 @@ def refuse_special(path: Path) -> None:
     except OSError:  # there is nothing, or the parent is no folder, which writing will report
         return
     if stat.S_ISLNK(mode):
-        target = path.readlink()
-        message = f"{path} is a symbolic link to {target}, and links are not replaced"
-        raise OutputExistsError(f"{message}; name the file itself, or choose another output")
+        refuse_link(path)
     if stat.S_ISDIR(mode):
         raise OutputExistsError(f"{path} is a folder, a file was expected; choose another output")
     if not stat.S_ISREG(mode):
         message = f"{path} is not a regular file but a device, a FIFO or a socket"
         raise OutputExistsError(f"{message}; choose another output")
+
+
+def refuse_link(path: Path) -> None:
+    """Raise `OutputExistsError` if ``path``, an output that is replaced, is a symbolic link."""
+    if is_local(path) and path.is_symlink():
+        message = f"{path} is a symbolic link to {path.readlink()}, and links are not replaced"
+        raise OutputExistsError(f"{message}; name its target, or choose another output")
 
 
 def check_writable(path: Path) -> None:

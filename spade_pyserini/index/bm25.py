@@ -13,13 +13,12 @@ from spade_pyserini.corpora.recorded import record_source
 from spade_pyserini.errors import InputError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.index_manifest import IndexManifest
-from spade_pyserini.formats.locks import lock
 from spade_pyserini.formats.paths import sibling
 from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.index.anserini import AnseriniInput, run_index_collection
 from spade_pyserini.index.counts import check_lucene_counts
 from spade_pyserini.index.options import ANSERINI
-from spade_pyserini.index.staging import build_in_staging, log_path
+from spade_pyserini.index.staging import build_in_staging, index_lock, log_path
 from spade_pyserini.lucene.runtime import anserini_jar, find_java
 
 # The characters that Java's trim() removes: Anserini skips a document of only these.
@@ -40,7 +39,7 @@ def build_bm25_index(
     """
     output = Path(output)
     find_java()  # fails early, before the corpus is read
-    with lock(output), temporary_folder(sibling(output, "bm25-input")) as folder:
+    with index_lock(output), temporary_folder(sibling(output, "bm25-input")) as folder:
         documents = folder / "documents"
         texts = _write_texts(corpus, documents / "docs.jsonl")
         flags = ("--optimize",) if optimize else ()

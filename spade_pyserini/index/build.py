@@ -7,7 +7,6 @@ from pathlib import Path
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.formats import vector_manifest, vectors
 from spade_pyserini.formats.index_manifest import IndexManifest
-from spade_pyserini.formats.locks import lock
 from spade_pyserini.formats.paths import sibling
 from spade_pyserini.formats.query_side import remove_other_weights, save_weights
 from spade_pyserini.formats.temporary import temporary_folder
@@ -18,7 +17,7 @@ from spade_pyserini.index.foreign import check_foreign
 from spade_pyserini.index.options import DIRECT, IndexOptions
 from spade_pyserini.index.reorder import write_reordered, write_shards
 from spade_pyserini.index.source import VectorSource, encoded_source
-from spade_pyserini.index.staging import build_in_staging, log_path
+from spade_pyserini.index.staging import build_in_staging, index_lock, log_path
 from spade_pyserini.index.tokenizer import staged_tokenizer
 from spade_pyserini.lucene.runtime import anserini_jar, find_java
 from spade_pyserini.models.wordpieces import WordPieces, resolve_tokenizer
@@ -100,7 +99,7 @@ def _build(
         check_lucene_counts(staging, expected)
         return expected
 
-    with lock(output), staged_tokenizer(output, wordpieces):
+    with index_lock(output), staged_tokenizer(output, wordpieces):
         save_weights(output, source.query, source.query_weights or {})
         manifest = build_in_staging(output, expected, build, overwrite)
         remove_other_weights(output, manifest.query)

@@ -24,7 +24,7 @@ class LuceneCounts(NamedTuple):
 
 def lucene_counts(folder: Path) -> LuceneCounts:
     """Open an index with Lucene and count; raise `ArtifactError` if Lucene cannot open it."""
-    path = jvm.java_class("java.nio.file.Paths").get(str(folder))
+    path = jvm.java_class("java.nio.file.Paths").get(jvm.java_path(folder))
     with translate_java_errors(folder, "open"):
         directory = jvm.java_class("org.apache.lucene.store.FSDirectory").open(path)
         try:

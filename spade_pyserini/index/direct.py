@@ -39,12 +39,13 @@ def write_index(
     """
     names = jvm.java_class("java.util.ArrayList")()
     for file in files:
-        names.add(str(file))
+        names.add(jvm.java_path(file))
     segments = 1 if optimize else 0
     start = jvm.spade_class("ImpactIndexer").start
     with captured_stderr():
         with jvm.deferred_interrupt(), translate_java_errors(index, "write", CHECK_WRITABLE):
-            indexer = start(names, str(index), create, threads, BUFFER_MEGABYTES, segments)
+            folder = jvm.java_path(index)
+            indexer = start(names, folder, create, threads, BUFFER_MEGABYTES, segments)
         try:
             _wait(indexer, total)
         except BaseException:

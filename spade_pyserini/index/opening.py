@@ -89,6 +89,7 @@ def index_tokenizer(index: Path, tokenizer: str | Path | None = None) -> WordPie
 
     See `spade_pyserini.index.tokenizer.load_tokenizer`, which also checks it.
     """
+    index = follow_link(index)
     return retry_changes(
         index,
         lambda: load_tokenizer(index, locate(index, foreign=bool(tokenizer)).manifest, tokenizer),
@@ -119,8 +120,19 @@ def retry_changes(index: Path, function: Callable[[], T]) -> T:
     raise ArtifactError(f"{index} changes all the time; wait until no process writes it")
 
 
+def follow_link(index: Path) -> Path:
+    """Return the index that a symbolic link points to, unless the link has a manifest of its own.
+
+    The manifest and the tokenizer of an index are next to it, not next to a link.
+    """
+    if index.is_symlink() and not manifest_path(index).is_file():
+        return index.resolve()
+    return index
+
+
 def locate(index: Path, *, foreign: bool = False) -> IndexFiles:
     """Return the manifest of an index and the folder that it belongs to."""
+    index = follow_link(index)
     has_manifest = manifest_path(index).is_file()
     if foreign and not has_manifest:
         candidates = [path for path in (index, *previous_paths(index)) if path.is_dir()]
@@ -152,6 +164,7 @@ def commit_digest(folder: Path) -> str | None:
 
 def index_state(index: Path) -> tuple[tuple[int, int] | None, ...]:
     """Return what changes with every step of a change: the folder and the manifest."""
+    index = follow_link(index)
     return tuple(_inode(path) for path in (index, manifest_path(index)))
 
 

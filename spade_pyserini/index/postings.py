@@ -59,7 +59,7 @@ class Postings:
             raise ArtifactError(f"{folder}: no such index; build it with `spade index`")
         open_postings = jvm.spade_class("ImpactPostings")
         with translate_java_errors(self._folder, "open"):
-            self._postings = open_postings(str(folder))
+            self._postings = open_postings(jvm.java_path(self._folder))
 
     def _call(self, name: str, *values: Any) -> Any:
         """Call a method of the Java reader and translate its exceptions."""

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from spade_pyserini.errors import OutputExistsError
 from spade_pyserini.formats.atomic import report_full_disk
 from spade_pyserini.formats.index_manifest import IndexManifest, manifest_path
+from spade_pyserini.formats.locks import lock
+from spade_pyserini.formats.outputs import refuse_link
 from spade_pyserini.formats.paths import folder_bytes, remove, sibling
 from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.index.swap import is_intact, restore, swap_in
@@ -29,6 +32,17 @@ COMPARED = {
     "optimized": "optimize",
     "reordered": "reorder",
 }
+
+
+@contextmanager
+def index_lock(folder: Path) -> Iterator[None]:
+    """Hold the lock of an index to write it. A symbolic link to an index is refused.
+
+    The folder is replaced in the end: the link would be lost, and its target would stay.
+    """
+    refuse_link(folder)
+    with lock(folder):
+        yield
 
 
 def build_in_staging(

@@ -15,6 +15,7 @@ from spade_pyserini.errors import ArtifactError, SpadeError
 from spade_pyserini.formats.index_manifest import IndexManifest, manifest_path, tokenizer_path
 from spade_pyserini.formats.paths import remove
 from spade_pyserini.formats.private_names import private_sibling, private_siblings
+from spade_pyserini.formats.temporary import remove_leftovers
 from spade_pyserini.models.wordpieces import WordPieces, resolve_tokenizer
 
 STAGED = "tokenizer"
@@ -56,7 +57,8 @@ def staged_tokenizer(folder: Path, wordpieces: WordPieces | None) -> Iterator[No
     settle_tokenizer(folder)
     staged = private_sibling(folder, STAGED)
     if wordpieces is not None:
-        wordpieces.save(staged)
+        # The temporary file is named after the final one: a later command recognizes it.
+        wordpieces.save(staged, near=tokenizer_path(folder))
     try:
         yield
         if wordpieces is None:
@@ -69,6 +71,7 @@ def staged_tokenizer(folder: Path, wordpieces: WordPieces | None) -> Iterator[No
 
 def settle_tokenizer(folder: Path) -> None:
     """After a kill, keep the staged tokenizer that the manifest needs and remove others."""
+    remove_leftovers(tokenizer_path(folder))
     staged = private_siblings(folder, STAGED)
     if staged and manifest_path(folder).is_file():
         try:

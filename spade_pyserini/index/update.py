@@ -21,7 +21,6 @@ from spade_pyserini.formats import vectors
 from spade_pyserini.formats.atomic import report_full_disk
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.index_manifest import IndexManifest
-from spade_pyserini.formats.locks import lock
 from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.formats.unicode import is_valid_unicode
 from spade_pyserini.formats.vector_manifest import VectorSettings
@@ -30,6 +29,7 @@ from spade_pyserini.index.counts import LuceneCounts, check_lucene_counts
 from spade_pyserini.index.direct import CHECK_WRITABLE, write_index
 from spade_pyserini.index.postings import BATCH, Postings
 from spade_pyserini.index.source import VectorSource, encoded_source, encoder_digest
+from spade_pyserini.index.staging import index_lock
 from spade_pyserini.index.swap import restore, swap_in
 from spade_pyserini.index.tokenizer import settle_tokenizer
 from spade_pyserini.lucene import jvm
@@ -48,7 +48,7 @@ def add_documents(source: str | Path, index: str | Path, *, threads: int = 1) ->
     encoded = vectors.verify(Path(source))
     new = encoded_source(Path(source), encoded)
     change = f"add {new.digest}"
-    with lock(folder):
+    with index_lock(folder):
         manifest = _load_for_update(folder)
         if _is_last_change(folder, manifest, change):
             return manifest
@@ -83,7 +83,7 @@ def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
     _refuse_missing(folder, [docid for docid in ids if not is_valid_unicode(docid)])
     digest = hashlib.sha256("\n".join(ids).encode()).hexdigest()
     change = f"delete {digest}"
-    with lock(folder):
+    with index_lock(folder):
         manifest = _load_for_update(folder)
         if _is_last_change(folder, manifest, change):
             return manifest
@@ -101,7 +101,7 @@ def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
             for docid in ids:
                 java_ids.add(docid)
             with jvm.deferred_interrupt(), translate_java_errors(copy, "write", CHECK_WRITABLE):
-                jvm.spade_class("ImpactIndexer").delete(str(copy), java_ids)
+                jvm.spade_class("ImpactIndexer").delete(jvm.java_path(copy), java_ids)
 
         return _apply_change(folder, expected, change, apply)
 

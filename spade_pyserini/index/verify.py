@@ -55,7 +55,7 @@ def check_files(folder: Path) -> None:
     """Run Lucene's CheckIndex: checksums and all structures of all segments."""
     checker = jvm.spade_class("ImpactPostings")
     with translate_java_errors(folder, "check", "check that its files can be read"):
-        reason = checker.check(str(folder))
+        reason = checker.check(jvm.java_path(folder))
     if reason is not None:
         check_lucene_version(folder, reason)
         message = f"{folder}: damaged, Lucene's CheckIndex says: {reason[:200]}"

@@ -125,6 +125,11 @@ def java_class(name: str) -> Any:
     return jnius.autoclass(name)
 
 
+def java_path(path: Path) -> str:
+    """Return a path for Java, which never notices that Python changed its working folder."""
+    return str(path.absolute())
+
+
 @contextmanager
 def deferred_interrupt() -> Iterator[None]:
     """Delay Ctrl-C until the block has finished, then raise KeyboardInterrupt.

@@ -115,9 +115,9 @@ class WordPieces:
             if term.split() != [term] or len(term) > MAX_TERM_LENGTH:
                 raise InputError(f"Lucene would split the term {term!r} of the vocabulary", source)
 
-    def save(self, path: Path) -> None:
-        """Write a ``tokenizer.json`` file."""
-        with atomic_write(path) as stream:
+    def save(self, path: Path, near: Path | None = None) -> None:
+        """Write a ``tokenizer.json`` file; see `atomic_write` for ``near``."""
+        with atomic_write(path, near) as stream:
             stream.write(self._tokenizer.to_str().encode())
 
     @cached_property

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.formats.unicode import is_valid_unicode
-from spade_pyserini.index.opening import IndexFiles, open_index
+from spade_pyserini.index.opening import IndexFiles, follow_link, open_index
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import translate_java_errors
 from spade_pyserini.records import Hit, Ranking, Topic
@@ -57,7 +57,7 @@ class LuceneSearcher:
         ``check`` compares the files with their checksums, unless that was done before. ``foreign``
         accepts an index without a manifest.
         """
-        self.index, self._java_searcher = Path(index), java_searcher
+        self.index, self._java_searcher = follow_link(Path(index)), java_searcher
         # Lucene accepts at most 1,024 terms per query by default.
         jvm.java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
         opened = open_index(self.index, self._open, check=check, foreign=foreign)
@@ -69,7 +69,7 @@ class LuceneSearcher:
         if manifest.kind != self.kind:
             raise ArtifactError(f"{self.index} is a {manifest.kind} index, not {self.kind}")
         with translate_java_errors(self.index, "open"):
-            self._searcher = self._java_searcher(str(files.folder))
+            self._searcher = self._java_searcher(jvm.java_path(files.folder))
             documents = self._count_documents()
         if documents != manifest.documents:
             self._searcher.close()

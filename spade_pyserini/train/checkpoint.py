@@ -74,6 +74,8 @@ class TrainingState(NamedTuple):
 
     def restore(self, run: Path) -> dict[str, Any] | None:
         """Load the checkpoint of a run; returns the values given to `save`, or None."""
+        if self.accelerator.is_main_process:
+            remove_leftovers(run)
         checkpoint = load_checkpoint(run)
         if checkpoint is None:
             return None
@@ -109,6 +111,13 @@ def save_checkpoint(run: Path, state: dict[str, Any], tensors: dict[str, Tensor]
         (run / NAME).rename(old)
     fresh.rename(run / NAME)
     remove(old)
+
+
+def remove_leftovers(run: Path) -> None:
+    """Remove what a run that was killed while it saved a checkpoint left next to it."""
+    remove(run / f"{NAME}.new")
+    if (run / NAME).is_dir():
+        remove(run / f"{NAME}.old")
 
 
 def load_checkpoint(run: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | None:

@@ -34,8 +34,10 @@ def draw_curves(run: Path) -> Path:
     below.plot([line["step"] for line in validations], best, "o-", label="best alpha")
     below.set(xlabel="step", ylabel="MRR@10 on dev", ylim=(0, None))
     below.legend()
-    figure.savefig(run / "curves.png", dpi=150)
-    return run / "curves.png"
+    path = run / "curves.png"
+    with atomic_write(path) as stream:
+        figure.savefig(stream, dpi=150, format="png")
+    return path
 
 
 def write_card(run: Path, recipe: Recipe, best: dict[str, Any]) -> Path:

@@ -13,6 +13,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 
 from spade_pyserini.errors import OutputExistsError, UsageError, describe_differences
+from spade_pyserini.formats.atomic import report_full_disk
 from spade_pyserini.formats.json_files import read_json_file, write_json
 from spade_pyserini.formats.locks import lock
 from spade_pyserini.train.recipe import Recipe, recorded_settings
@@ -41,7 +42,8 @@ class Run(NamedTuple):
         is_main = start_accelerator(self.recipe).is_main_process
         with lock(self.folder) if is_main else nullcontext():
             if not self._is_finished(resume):
-                work(self)
+                with report_full_disk(self.folder):
+                    work(self)
                 if is_main:
                     (self.folder / FINISHED).touch()
         return self.folder / "best"

@@ -55,6 +55,8 @@ def test_an_empty_model_and_an_output_that_is_a_file(
 ) -> None:
     empty = run("encode", "--corpus", tiny_corpus, "--model", "", "--output", tmp_path / "x")
     assert empty.code == 2 and "--model is empty" in empty.err
+    empty = run("explain", "--text", "cat", "--model", "")
+    assert (empty.code, empty.out) == (2, "") and "--model is empty" in empty.err
     (tmp_path / "file").write_text("keep")
     flags = ("--corpus", tiny_corpus, "--model", tiny_model_folder, "--output", tmp_path / "file")
     refused = run("encode", *flags, "--overwrite")

@@ -116,3 +116,44 @@ def test_an_index_with_another_tokenizer_is_killed_at_every_rename(
         killed += 1
     assert killed >= 4
     assert IndexManifest.load(index).documents == 1
+
+
+def test_java_sees_the_working_folder_of_python(
+    tiny_index: Path, tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The JVM runs since an earlier test; a notebook may change its folder at any time."""
+    with ImpactSearcher(tiny_index) as searcher:
+        expected = searcher.search("the old cat")
+    monkeypatch.chdir(tmp_path)
+    build_impact_index(tiny_vectors, "x")
+    delete_documents("x", ["d1"])
+    assert verify_index("x").documents == 29
+    build_impact_index(tiny_vectors, "x", overwrite=True)
+    with ImpactSearcher("x") as searcher:
+        assert searcher.search("the old cat") == expected
+        assert searcher.doc("d1")
+
+
+def test_a_symbolic_link_to_an_index(
+    tiny_index: Path, tiny_vectors: Path, added_vectors: Path, tmp_path: Path, run: Commands
+) -> None:
+    """Readers follow it. Writers would replace the link and leave its target: they refuse it."""
+    index = copy_artifact(tiny_index, tmp_path / "disk")
+    link = tmp_path / "link"
+    link.symlink_to(index)
+    expected = run("search", "--index", index, "--query", "the old cat", "--json").out
+    assert run("search", "--index", link, "--query", "the old cat", "--json").out == expected
+    assert run("stats", link).code == 0
+    assert run("index", "--verify", "--output", link).code == 0
+    assert run("export", "--index", link, "--to", "ciff", "--output", tmp_path / "x.ciff").code == 0
+    for words in (
+        ("--input", added_vectors, "--overwrite"),
+        ("--input", added_vectors, "--add"),
+        ("--delete", "d1"),
+        ("--bm25", "--corpus", tmp_path / "more", "--overwrite"),
+    ):
+        refused = run("index", "--output", link, *words)
+        assert refused.code == 1, refused.err
+        assert f"{link} is a symbolic link to {index}, and links are not replaced" in refused.err
+    assert link.is_symlink() and verify_index(index).documents == 30
+    assert sorted(path.name for path in tmp_path.glob("*link*")) == ["link"]

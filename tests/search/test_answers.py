@@ -11,6 +11,7 @@ from spade_pyserini.index import build_bm25_index
 from spade_pyserini.search import ImpactSearcher, open_searcher
 from spade_pyserini.search.answers import answer_query
 from spade_pyserini.search.texts import Texts, open_texts
+from tests.commands import Commands, copy_artifact
 
 pytestmark = pytest.mark.java
 
@@ -59,3 +60,18 @@ def test_bm25_answers_have_the_parts_of_their_scores(tiny_corpus: Path, tmp_path
         assert all(term.in_text for term in answer.matched)
         assert answer.title is not None and answer.snippet is not None
         assert answer.title.marks or answer.snippet.marks
+
+
+@pytest.mark.java
+def test_a_hit_that_the_index_does_not_find_again(
+    tiny_index: Path, tmp_path: Path, run: Commands
+) -> None:
+    """Damage to the stored ids: it is not the user who named a wrong document."""
+    index = copy_artifact(tiny_index, tmp_path)
+    for path in index.glob("*.dvd"):
+        path.write_bytes(path.read_bytes().replace(b"d1", b"D1").replace(b"d2", b"D2"))
+    result = run("search", "--index", index, "--query", "the old cat", "--hits", 30, "--no-check")
+    assert result.code == 1, result.err
+    assert "damaged, it returns 'D" in result.err and "spade index --verify" in result.err
+    checked = run("search", "--index", index, "--query", "the old cat")
+    assert checked.code == 1 and ".dvd is damaged, its checksum is wrong" in checked.err

@@ -10,7 +10,7 @@ import torch
 
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.train import Recipe, fit_masked_lm, train
-from spade_pyserini.train.checkpoint import load_checkpoint, save_checkpoint
+from spade_pyserini.train.checkpoint import load_checkpoint, remove_leftovers, save_checkpoint
 from spade_pyserini.train.log import read_log
 
 
@@ -69,3 +69,17 @@ def test_a_flipped_bit_in_the_tensors_is_reported(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(ArtifactError, match=r"tensors\.safetensors differs from its digest"):
         load_checkpoint(tmp_path)
+
+
+def test_leftovers_of_a_kill_are_removed(tmp_path: Path) -> None:
+    """The old checkpoint is a leftover only if there is a newer one."""
+    save_checkpoint(tmp_path, {"step": 1}, {"x": torch.ones(1)})
+    (tmp_path / "checkpoint").rename(tmp_path / "checkpoint.old")
+    (tmp_path / "checkpoint.new").mkdir()
+    remove_leftovers(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.old"]
+    checkpoint = load_checkpoint(tmp_path)
+    assert checkpoint is not None and checkpoint[0]["step"] == 1
+    shutil.copytree(tmp_path / "checkpoint.old", tmp_path / "checkpoint")
+    remove_leftovers(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]

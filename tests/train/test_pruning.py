@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from spade_pyserini.errors import UsageError
 from spade_pyserini.train.pruning import DocumentFrequency
 from spade_pyserini.train.settings import PruningSettings
+from tests.commands import Commands
 
 
 def test_terms_in_more_than_gamma_of_the_documents_go_at_the_end_of_a_period() -> None:
@@ -63,3 +66,14 @@ def test_pruning_that_leaves_no_term_is_an_error() -> None:
     with pytest.raises(UsageError, match=r"remove every term.*; choose larger values of gammas"):
         frequency.prune(kept)
     assert kept.all()
+
+
+def test_the_command_whose_pruning_leaves_no_term(
+    tiny_backbone: Path, tmp_path: Path, run: Commands
+) -> None:
+    """A backbone with few terms, of which nearly all occur in nearly all documents."""
+    settings = (f"backbone={tiny_backbone}", "steps=8", "validate_every=2")
+    words = [word for setting in settings for word in ("--set", setting)]
+    result = run("train", "--recipe", "smoke", "--output", tmp_path / "run", *words)
+    assert result.code == 2 and "Traceback" not in result.err
+    assert "would remove every term that is left; choose larger values of gammas" in result.err

@@ -1,0 +1,43 @@
+"""kill -9 at the system calls of every command that writes; the same command then completes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.scenarios import BY_NAME, SCENARIOS, Inputs
+from tests.faults.supervisor import Supervisor
+from tests.faults.table import Faults
+from tests.faults.trials import Trials
+
+pytestmark = pytest.mark.java
+SHORT = {"encode": 4, "index-add": 3}
+# Most calls of these are equivalent, or take long: a sample of them is tried.
+MOST = {
+    "encode-spade-mini": 12,
+    "encode-processes": 12,
+    "index-anserini": 12,
+    "index-bm25": 12,
+    "train": 60,
+    "mine": 10,
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_few_kills(
+    name: str, supervisor: Supervisor, inputs: Inputs, faults: Faults, tmp_path: Path
+) -> None:
+    trials = Trials(supervisor, inputs, BY_NAME[name], tmp_path)
+    trials.run(faults, "kill", SHORT[name])
+    assert not faults.problems(f"kill -9, {name}"), faults.table()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [scenario.name for scenario in SCENARIOS])
+def test_kill_at_every_call(
+    name: str, supervisor: Supervisor, inputs: Inputs, faults: Faults, tmp_path: Path
+) -> None:
+    trials = Trials(supervisor, inputs, BY_NAME[name], tmp_path)
+    trials.run(faults, "kill", MOST.get(name))
+    assert not faults.problems(f"kill -9, {name}"), faults.table()
