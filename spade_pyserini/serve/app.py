@@ -114,7 +114,7 @@ def _add_documents(app: FastAPI, service: Service, workers: Workers, limits: Lim
     async def terms(term: str, k: int = 20) -> Response:
         """Return the documents with the largest impacts of a WordPiece."""
         term = checks.checked_text("term", term, limits.docid)
-        k = checks.checked_hits(limits, k)
+        k = checks.checked_hits(k, limits.hits)
         return await _answer(workers, partial(service.term, term, k), write_term)
 
     @app.get("/stats", response_model=records.StatsAnswer)

@@ -19,17 +19,17 @@ def checked_search(
         raise RefusedError(400, f"engine: {engine[:20]!r} is not one of all, spade, bm25")
     return SearchRequest(
         checked_text("q", query, limits.query),
-        checked_hits(limits, k),
+        checked_hits(k, limits.brief_hits if brief else limits.hits),
         frozenset(checked_text("without", term, limits.docid) for term in without),
         ENGINES if engine == "all" else (engine,),
         brief,
     )
 
 
-def checked_hits(limits: Limits, k: int) -> int:
+def checked_hits(k: int, most: int) -> int:
     """Return a number of hits from 1 to the limit."""
-    if not 1 <= k <= limits.hits:
-        raise RefusedError(400, f"k: {k} is not from 1 to {limits.hits:,}")
+    if not 1 <= k <= most:
+        raise RefusedError(400, f"k: {k} is not from 1 to {most:,}")
     return k
 
 

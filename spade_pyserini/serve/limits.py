@@ -16,7 +16,7 @@ class Limits:
     """What a request may ask for, and what all requests together may use.
 
     - ``query``: characters of a query.
-    - ``hits``: hits per engine.
+    - ``hits``: hits per engine with snippets and terms. ``brief_hits``: with ids and scores only.
     - ``removed``: terms that are removed from a query.
     - ``docid``: characters of a document id or a term.
     - ``body``: bytes of a request's body.
@@ -28,7 +28,8 @@ class Limits:
     """
 
     query: int = 1_000
-    hits: int = 1_000
+    hits: int = 100
+    brief_hits: int = 1_000
     removed: int = 100
     docid: int = 1_000
     body: int = 1 << 17

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +27,8 @@ HOSTILE = {
 QUERY = "the old cat"
 
 
-class Folders(NamedTuple):
+@dataclass(frozen=True)
+class Folders:
     """What a server needs."""
 
     corpus: Path

@@ -21,7 +21,7 @@ from tests.serve.conftest import HOSTILE, QUERY, Folders
 
 pytestmark = pytest.mark.java
 
-LIMITS = Limits(query=100, hits=50, removed=3, docid=50, body=2000, text=500)
+LIMITS = Limits(query=100, hits=50, brief_hits=60, removed=3, docid=50, body=2000, text=500)
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +162,7 @@ def test_a_text_is_expanded(client: TestClient, tiny_model_folder: Path) -> None
         ("/search", 400, "q: Field required"),
         ("/search?q=a&k=0", 400, "k: 0 is not from 1 to 50"),
         ("/search?q=a&k=51", 400, "k: 51 is not from 1 to 50"),
+        ("/search?q=a&k=61&brief=true", 400, "k: 61 is not from 1 to 60"),
         ("/search?q=a&k=x", 400, "k: Input should be a valid integer"),
         ("/search?q=a&k=99999999999999999999", 400, "k: "),
         ("/search?q=" + 101 * "a", 400, "q: 101 characters; the limit is 100"),

@@ -94,8 +94,7 @@ def test_a_typed_query_shows_both_columns(visit: Visit) -> None:
     page = visit.open()
     page.wait_for_selector(".start .sample")
     assert page.locator(".start .sample").all_inner_texts() == [QUERY, "a big dog"]
-    page.keyboard.press("/")
-    page.keyboard.type(QUERY)
+    page.keyboard.type(QUERY)  # the search box has the focus
     page.keyboard.press("Enter")
     page.wait_for_selector(".hit")
     for engine in ("spade", "bm25"):
@@ -120,10 +119,11 @@ def test_the_address_is_the_query(visit: Visit) -> None:
     assert len(docids(page)) == 5
     assert page.locator(".chip.removed").all_inner_texts()[0].startswith("the")
     page.locator("#k").select_option("20")
-    page.wait_for_function("document.querySelectorAll('.spade .hit').length > 5")
+    page.wait_for_selector(".spade .hit:nth-child(6)")
     assert "k=20" in page.url
     page.go_back()
-    page.wait_for_function("document.querySelectorAll('.spade .hit').length === 5")
+    page.locator(".spade .hit:nth-child(6)").wait_for(state="detached")
+    assert len(docids(page)) == 5
 
 
 def test_a_click_removes_a_wordpiece_and_another_takes_it_back(visit: Visit) -> None:
@@ -179,13 +179,11 @@ def test_a_click_on_a_term_lists_its_documents(visit: Visit) -> None:
 def test_a_pasted_text_is_expanded_while_it_is_typed(visit: Visit) -> None:
     page = visit.open("/?view=expand")
     page.locator("#text").fill("the old cat sleeps")
-    page.wait_for_selector(".impacts li")
+    page.wait_for_selector(".impacts li", timeout=5 * TIMEOUT)  # until the model is loaded
     assert page.locator("#expand-heat .heat").text_content() == "the old cat sleeps"
     first = page.locator(".impacts .name").all_inner_texts()
     page.locator("#text").press_sequentially(" in a green tree")
-    page.wait_for_function(
-        "document.querySelector('#expand-heat .heat').textContent.endsWith('green tree')"
-    )
+    page.locator("#expand-heat .heat", has_text="green tree").wait_for()
     assert page.locator(".impacts .name").all_inner_texts() != first
     page.locator("#text").fill("")
     page.wait_for_selector("#expand-terms .empty")
