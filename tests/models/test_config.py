@@ -12,7 +12,7 @@ from spade_pyserini.errors import UsageError
     "change",
     [
         {"alpha": 1.5},
-        {"k": 0},
+        {"k": -1},
         {"pooling": "mean"},
         {"max_length": 2},
         {"bits": 0},
