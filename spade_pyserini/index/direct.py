@@ -14,7 +14,11 @@ from typing import Any
 
 from spade_pyserini.errors import JavaError
 from spade_pyserini.lucene import jvm
-from spade_pyserini.lucene.errors import report_java_disk_error, translate_java_errors
+from spade_pyserini.lucene.errors import (
+    WRITE,
+    report_java_disk_error,
+    translate_java_errors,
+)
 from spade_pyserini.lucene.silence import captured_stderr
 from spade_pyserini.progress import counting_bar
 
@@ -43,7 +47,7 @@ def write_index(
     segments = 1 if optimize else 0
     start = jvm.spade_class("ImpactIndexer").start
     with captured_stderr():
-        with jvm.deferred_interrupt(), translate_java_errors(index, "write", CHECK_WRITABLE):
+        with jvm.deferred_interrupt(), translate_java_errors(index, WRITE, CHECK_WRITABLE):
             folder = jvm.java_path(index)
             indexer = start(names, folder, create, threads, BUFFER_MEGABYTES, segments)
         try:

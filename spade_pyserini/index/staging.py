@@ -61,6 +61,7 @@ def build_in_staging(
         existing = IndexManifest.load(output)
         _check_same_build(output, existing, expected)
         if is_intact(output):
+            remove(log_path(output))  # of a build that was killed after its last step
             logger.info("%s: already built from the same input", output)
             return existing
         logger.warning("%s is damaged: building it again", output)

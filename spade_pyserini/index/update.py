@@ -33,7 +33,7 @@ from spade_pyserini.index.staging import index_lock
 from spade_pyserini.index.swap import restore, swap_in
 from spade_pyserini.index.tokenizer import settle_tokenizer
 from spade_pyserini.lucene import jvm
-from spade_pyserini.lucene.errors import translate_java_errors
+from spade_pyserini.lucene.errors import WRITE, translate_java_errors
 
 logger = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
             java_ids = jvm.java_class("java.util.ArrayList")()
             for docid in ids:
                 java_ids.add(docid)
-            with jvm.deferred_interrupt(), translate_java_errors(copy, "write", CHECK_WRITABLE):
+            with jvm.deferred_interrupt(), translate_java_errors(copy, WRITE, CHECK_WRITABLE):
                 jvm.spade_class("ImpactIndexer").delete(jvm.java_path(copy), java_ids)
 
         return _apply_change(folder, expected, change, apply)

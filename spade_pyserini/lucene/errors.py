@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.lucene import jvm
 
+WRITE = "write"
 REBUILD = "build it again with overwrite=True"
 # Lucene's messages about an index of another version: an unknown format, or an unknown codec.
 OTHER_VERSION = re.compile(r"IndexFormatToo|Could not load codec|SPI class of type")
@@ -30,10 +32,18 @@ def translate_java_errors(index: Path, action: str, cure: str = REBUILD) -> Iter
         yield
     except jnius.JavaException as error:
         report_java_disk_error(index, str(error))
+        if action == WRITE:
+            try_to_write(index)
         check_lucene_version(index, str(error))
         reason = str(error).splitlines()[0][:200]
         message = f"{index}: Lucene cannot {action} this index ({reason})"
         raise ArtifactError(f"{message}; {cure}") from None
+
+
+def try_to_write(folder: Path) -> None:
+    """Raise the `OSError` of a write to ``folder``, if it fails: Java hides some of the reasons."""
+    with tempfile.TemporaryFile(dir=folder) as stream:
+        stream.write(b"\0" * 4096)
 
 
 def report_java_disk_error(index: Path, reason: str) -> None:

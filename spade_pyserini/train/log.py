@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import threading
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ class RunLog:
         if importlib.util.find_spec("tensorboard"):
             from torch.utils.tensorboard import SummaryWriter
 
+            silence_writer_threads()
             self._board = SummaryWriter(str(self.run / EVENTS), purge_step=step)
 
     def write(self, event: str, step: int, **values: Any) -> None:
@@ -52,6 +55,22 @@ class RunLog:
         """Close TensorBoard's files."""
         if self._board is not None:
             self._board.close()
+
+
+@cache
+def silence_writer_threads() -> None:
+    """Do not print errors of the system, such as a full disk, in TensorBoard's threads.
+
+    Such a thread passes its error to the next call of the writer, which raises it.
+    """
+    hook = threading.excepthook
+
+    def report(details: threading.ExceptHookArgs) -> None:
+        board = type(details.thread).__module__.startswith("tensorboard.")
+        if not (board and issubclass(details.exc_type, OSError)):
+            hook(details)
+
+    threading.excepthook = report
 
 
 def read_log(run: Path, event: str | None = None) -> list[dict[str, Any]]:

@@ -20,18 +20,21 @@ from tests.faults.trials import Trials, problem_of_full_disk, run_here
 
 pytestmark = pytest.mark.java
 MOST = 10
-# Too small for what these commands write. Anserini writes a log first.
-KILOBYTES = {"index": 24, "index-anserini": 32, "index-add": 60, "train": 300, "encode": 8}
+# Commands, and file systems with too little space, or too few inodes, for what they write.
+DISKS = [
+    *(("index", "size=24k"), ("index", "nr_inodes=6"), ("index-add", "size=60k")),
+    *(("encode", "size=8k"), ("train", "size=300k"), ("index-anserini", "size=32k")),
+]
 SLOW = {"index-anserini", "train"}
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A file system of a few kilobytes; needs root."""
+    """A small file system; needs root."""
     folder = tmp_path.resolve() / "disk"
     folder.mkdir()
-    size = f"size={KILOBYTES[request.node.callspec.params['name']]}k"
-    command = ["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(folder)]
+    limit = request.node.callspec.params["limit"]
+    command = ["mount", "-t", "tmpfs", "-o", limit, "tmpfs", str(folder)]
     if os.getuid() or subprocess.run(command, capture_output=True, check=False).returncode:
         pytest.skip("needs the right to mount a tmpfs")
     try:
@@ -41,19 +44,25 @@ def small_disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in KILOBYTES],
+    ("name", "limit"),
+    [pytest.param(*disk, marks=pytest.mark.slow if disk[0] in SLOW else ()) for disk in DISKS],
 )
 def test_a_small_disk(
-    name: str, supervisor: Supervisor, inputs: Inputs, faults: Faults, small_disk: Path
+    name: str,
+    limit: str,
+    supervisor: Supervisor,
+    inputs: Inputs,
+    faults: Faults,
+    small_disk: Path,
 ) -> None:
     scenario = BY_NAME[name]
     folder = scenario.prepare(inputs, small_disk / "folder")
     done = supervisor.run(scenario.arguments(inputs), folder, supervised=False)
     problem = "the disk was large enough" if done.code == 0 else problem_of_full_disk(done)
-    faults.record(f"small disk, {name}", problem, f"pytest tests/faults -k 'small and {name}'")
+    repeat = f"pytest tests/faults/test_full_disks.py -k 'small and {name}'"
+    faults.record(f"small disk ({limit}), {name}", problem, repeat)
     assert not problem, done.err
-    subprocess.run(["mount", "-o", "remount,size=50m", str(small_disk)], check=True)
+    subprocess.run(["mount", "-o", "remount,size=50m,nr_inodes=10k", str(small_disk)], check=True)
     code, err = run_here(scenario.arguments(inputs, again=True), folder)
     assert code == 0, err
 

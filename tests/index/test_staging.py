@@ -12,6 +12,7 @@ from spade_pyserini.errors import OutputExistsError
 from spade_pyserini.formats.index_manifest import IndexManifest, manifest_path
 from spade_pyserini.index import IndexOptions, build_foreign_index
 from spade_pyserini.index.counts import lucene_counts
+from spade_pyserini.index.staging import log_path
 from tests.commands import copy_artifact
 
 pytestmark = pytest.mark.java
@@ -81,3 +82,10 @@ def test_a_folder_that_is_not_an_index_is_never_replaced(
     with pytest.raises(OutputExistsError, match=r"thesis\.txt, which is not a file of an index"):
         build_impact_index(tiny_vectors, tmp_path / "folder", overwrite=overwrite)
     assert (tmp_path / "folder" / "thesis.txt").read_text() == "keep"
+
+
+def test_the_log_of_a_killed_build_is_removed(tiny_vectors: Path, tmp_path: Path) -> None:
+    build_impact_index(tiny_vectors, tmp_path / "x")
+    log_path(tmp_path / "x").write_text("the index was complete, its log not removed yet")
+    build_impact_index(tiny_vectors, tmp_path / "x")
+    assert not log_path(tmp_path / "x").exists()

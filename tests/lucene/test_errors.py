@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from spade_pyserini.lucene.errors import try_to_write
 from tests.commands import Commands, copy_artifact
 
 pytestmark = pytest.mark.java
@@ -50,3 +51,11 @@ def test_damaged_postings_are_reported(
     assert result.code == 1 and "Traceback" not in result.err
     assert f"error: {index}: {path.name} is damaged, its checksum is wrong" in result.err
     assert result.err.count("\n") == 1
+
+
+def test_the_reason_that_java_hides(tmp_path: Path) -> None:
+    """If Lucene cannot create its lock, Java only says that the lock does not exist."""
+    try_to_write(tmp_path)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(OSError, match="gone"):
+        try_to_write(tmp_path / "gone")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from spade_pyserini.train.log import RunLog, read_log
 
 
@@ -29,3 +31,18 @@ def test_a_log_line_cut_off_by_a_kill(tmp_path: Path) -> None:
     log.begin(1)
     log.close()
     assert [line["step"] for line in read_log(tmp_path)] == [1]
+
+
+def test_a_full_disk_of_tensorboard(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The thread that writes prints nothing; the error is raised by a call."""
+    pytest.importorskip("tensorboard")
+    log = RunLog(tmp_path)
+    log.begin(0)
+    (events,) = (tmp_path / "tensorboard").iterdir()
+    events.unlink()
+    events.symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        for step in range(100):
+            log.write("step", step, loss=1.0)
+            log._board.flush()
+    assert capfd.readouterr().err == ""
