@@ -6,7 +6,8 @@
 #   make test-faults  the suite of faults: kills, full disks, damage; FAULTS_SEED=N repeats a run
 #   make check     lint, format, types and layers
 #   make format    let ruff rewrite what it can
-#   make jar       compile the Java sources into the jar that is committed (needs a JDK 21)
+#   make jar       compile the Java sources into the jars that are committed (needs a JDK);
+#                  ANSERINI="JAR JAR" are Anserini's jars of both versions of Pyserini
 #   make docs      build the documentation in build/site/
 #   make clean     remove .venv and all caches; results stay
 #
@@ -60,7 +61,7 @@ format: $(INSTALLED)
 	$(BIN)/ruff format
 
 jar: $(INSTALLED)
-	$(BIN)/python -m spade_pyserini.lucene.jar.build
+	$(BIN)/python -m spade_pyserini.lucene.jar.build $(ANSERINI)
 
 docs: $(DOCS)
 	$(BIN)/mkdocs build --strict

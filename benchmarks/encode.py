@@ -182,9 +182,9 @@ def sparse_encoder_role(options: argparse.Namespace) -> dict[str, float]:
 def pyserini_role(options: argparse.Namespace) -> dict[str, float]:
     import torch
 
-    from spade_pyserini.lucene import jvm
+    from spade_pyserini.lucene.pyserini_import import prepare_pyserini
 
-    jvm.start()  # importing pyserini would start the JVM with other options
+    prepare_pyserini()
     from pyserini.encode import SpladeDocumentEncoder
 
     torch.set_num_threads(options.threads)

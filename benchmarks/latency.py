@@ -140,9 +140,9 @@ def pyserini(index: str) -> Callable[[str, int], Any]:
 
 
 def bm25(index: str) -> Callable[[str, int], Any]:
-    from spade_pyserini.lucene import jvm
+    from spade_pyserini.lucene.pyserini_import import prepare_pyserini
 
-    jvm.start()
+    prepare_pyserini()
     from pyserini.search.lucene import LuceneSearcher
 
     searcher = LuceneSearcher(index)

@@ -15,8 +15,11 @@ from spade_pyserini.lucene import jvm
 
 WRITE = "write"
 REBUILD = "build it again with overwrite=True"
-# Lucene's messages about an index of another version: an unknown format, or an unknown codec.
-OTHER_VERSION = re.compile(r"IndexFormatToo|Could not load codec|SPI class of type")
+# Lucene's messages about an index of another version: an unknown format, codec or version.
+OTHER_VERSION = re.compile(r"IndexFormatToo|Could not load codec|SPI class of type|in the future:")
+# The major version in them. Lucene99 is a codec of Lucene 9, Lucene104 one of Lucene 10.
+MAJOR = re.compile(r"'Lucene([4-9]|1\d)\d+'|in the future: (\d+)")
+USE_LUCENE_10 = "use it with pyserini 2, on Python 3.12 or later"
 
 
 @contextmanager
@@ -54,7 +57,18 @@ def report_java_disk_error(index: Path, reason: str) -> None:
 
 
 def check_lucene_version(index: Path, reason: str) -> None:
-    """Raise `ArtifactError` if Lucene's message ``reason`` is about an index of another version."""
-    if OTHER_VERSION.search(reason):
-        message = f"{index}: written by another version of Lucene, which this one cannot read"
-        raise ArtifactError(f"{message}; {REBUILD}")
+    """Raise `ArtifactError` if Lucene's message ``reason`` is about an index of another version.
+
+    Lucene reads the indexes of its own and the previous major version.
+    """
+    if not OTHER_VERSION.search(reason):
+        return
+    own = jvm.java_class("org.apache.lucene.util.Version").LATEST.toString()
+    match = MAJOR.search(reason)
+    major = int(match[1] or match[2]) if match else 0
+    writer, cure = "another version of Lucene", REBUILD
+    if major > int(own.partition(".")[0]):
+        writer = f"Lucene {major}"
+        cure = f"{USE_LUCENE_10}, or {REBUILD}" if major == 10 else REBUILD
+    message = f"{index}: written by {writer}, which Lucene {own} of the installed pyserini"
+    raise ArtifactError(f"{message} cannot read; {cure}")

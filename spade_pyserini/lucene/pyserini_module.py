@@ -14,7 +14,7 @@ import signal
 import sys
 
 from spade_pyserini.errors import UsageError
-from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene.pyserini_import import prepare_pyserini
 
 # A parent process sets this variable if its child is to be killed when the parent dies.
 DIE_WITH_PARENT = "SPADE_PYSERINI_DIE_WITH_PARENT"
@@ -26,8 +26,7 @@ def run_pyserini_module(name: str, arguments: list[str]) -> None:
     if DIE_WITH_PARENT in os.environ and sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     module = "pyserini." + name.removeprefix("pyserini.")
-    # Start the JVM first: importing pyserini's packages would start it with other options.
-    jvm.start()
+    prepare_pyserini()
     try:
         spec = importlib.util.find_spec(module)
     except ModuleNotFoundError:

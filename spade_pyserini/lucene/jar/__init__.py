@@ -1,12 +1,15 @@
-"""This package's Java classes: their sources and the jar compiled from them.
+"""This package's Java classes: their sources and the jars compiled from them.
 
     ImpactIndexer    writes vectors to a Lucene index, impacts as term frequencies
     ImpactSegment    an in-memory inverted segment, which ImpactIndexer hands to Lucene
     ImpactHits       searches boolean queries, a batch per call
     ImpactPostings   reads an index: document vectors, postings and statistics
 
+There is one jar for each version of Lucene. The sources in ``spade`` are compiled into all of them;
+the few lines that differ are in ``lucene9`` and ``lucene10``.
+
 Users need no compiler. After changing a source, run ``python -m spade_pyserini.lucene.jar.build``
-with a JDK 21 or later.
+with a JDK 21 or later; see `spade_pyserini.lucene.jar.build`.
 """
 
 from __future__ import annotations
@@ -15,20 +18,30 @@ import hashlib
 import zipfile
 from pathlib import Path
 
-SOURCES = Path(__file__).with_name("spade")
-JAR = Path(__file__).with_name("spade.jar")
-DIGEST = "sources.sha256"  # an entry of the jar
+FOLDER = Path(__file__).parent
+LUCENE_VERSIONS = (9, 10)  # major versions
+DIGEST = "sources.sha256"  # an entry of each jar
 
 
-def sources_digest() -> str:
-    """Return the digest of the names and contents of all sources."""
+def jar_path(lucene: int) -> Path:
+    """Return the path of the jar for a major version of Lucene."""
+    return FOLDER / f"spade-lucene{lucene}.jar"
+
+
+def source_files(lucene: int) -> list[Path]:
+    """Return the sources of the jar for a major version of Lucene."""
+    return [*sorted(FOLDER.glob("spade/*.java")), *sorted(FOLDER.glob(f"lucene{lucene}/*.java"))]
+
+
+def sources_digest(lucene: int) -> str:
+    """Return the digest of the names and contents of all sources of a jar."""
     digest = hashlib.sha256()
-    for path in sorted(SOURCES.glob("*.java")):
+    for path in source_files(lucene):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
-def is_current() -> bool:
-    """Return whether the jar was compiled from the present sources."""
-    with zipfile.ZipFile(JAR) as jar:
-        return jar.read(DIGEST).decode() == sources_digest()
+def is_current(lucene: int) -> bool:
+    """Return whether a jar was compiled from the present sources."""
+    with zipfile.ZipFile(jar_path(lucene)) as jar:
+        return jar.read(DIGEST).decode() == sources_digest(lucene)

@@ -25,7 +25,6 @@ import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.Query;
 import org.apache.lucene.search.ScoreDoc;
 import org.apache.lucene.search.TermQuery;
-import org.apache.lucene.search.TopScoreDocCollector;
 import org.apache.lucene.store.Directory;
 import org.apache.lucene.store.FSDirectory;
 import org.apache.lucene.util.BytesRef;
@@ -137,9 +136,7 @@ public final class ImpactHits implements AutoCloseable {
     int last = Math.min(hits, most) - 1;
     // Collect more and more until a score below that of the last hit appears.
     for (int size = Math.min(most, hits + EXTRA); ; size = (int) Math.min(most, 4L * size)) {
-      TopScoreDocCollector collector = TopScoreDocCollector.create(size, size);
-      searcher.search(query, collector);
-      ScoreDoc[] top = collector.topDocs().scoreDocs;
+      ScoreDoc[] top = TopHits.search(searcher, query, size);
       if (top.length < size || size == most || top[size - 1].score < top[last].score) {
         int end = top.length;
         while (end > last + 1 && top[end - 1].score < top[last].score) {

@@ -21,10 +21,12 @@ import org.apache.lucene.index.IndexWriter;
 import org.apache.lucene.index.IndexWriterConfig;
 import org.apache.lucene.index.LogByteSizeMergePolicy;
 import org.apache.lucene.index.MergePolicy;
+import org.apache.lucene.index.SegmentInfos;
 import org.apache.lucene.index.SlowCodecReaderWrapper;
 import org.apache.lucene.index.Term;
 import org.apache.lucene.index.TieredMergePolicy;
 import org.apache.lucene.store.FSDirectory;
+import org.apache.lucene.util.Version;
 
 /**
  * Writes vectors to a Lucene index, each impact as the frequency of its term.
@@ -38,6 +40,7 @@ public final class ImpactIndexer {
   private static final int BUFFER = 1 << 16;
 
   private final IndexWriter writer;
+  private final int createdVersion; // major version of the Lucene that created the index
   private final boolean replace;
   private final long limit; // bytes of memory for the segment of a thread
   private final ConcurrentLinkedQueue<String> files;
@@ -45,8 +48,13 @@ public final class ImpactIndexer {
   private volatile Throwable failure;
   private volatile boolean done;
 
-  private ImpactIndexer(IndexWriter writer, List<String> files, boolean replace, long limit) {
+  private ImpactIndexer(IndexWriter writer, List<String> files, boolean replace, long limit)
+      throws IOException {
     this.writer = writer;
+    this.createdVersion =
+        replace
+            ? SegmentInfos.readLatestCommit(writer.getDirectory()).getIndexCreatedVersionMajor()
+            : Version.LATEST.major;
     this.files = new ConcurrentLinkedQueue<>(files);
     this.replace = replace;
     this.limit = limit;
@@ -173,7 +181,7 @@ public final class ImpactIndexer {
 
   private void work() {
     Vector vector = new Vector();
-    ImpactSegment segment = new ImpactSegment();
+    ImpactSegment segment = new ImpactSegment(createdVersion);
     try {
       for (String file = files.poll(); file != null && failure == null; file = files.poll()) {
         segment = read(file, vector, segment);
@@ -198,7 +206,7 @@ public final class ImpactIndexer {
         documents.incrementAndGet();
         if (segment.bytes() >= limit) {
           write(segment);
-          segment = new ImpactSegment();
+          segment = new ImpactSegment(createdVersion);
         }
       }
     }

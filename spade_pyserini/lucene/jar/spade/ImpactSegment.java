@@ -3,7 +3,6 @@ package spade;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -11,17 +10,13 @@ import java.util.Map;
 import java.util.function.IntFunction;
 import org.apache.lucene.index.BaseTermsEnum;
 import org.apache.lucene.index.BinaryDocValues;
-import org.apache.lucene.index.ByteVectorValues;
 import org.apache.lucene.index.DocValuesType;
 import org.apache.lucene.index.FieldInfo;
 import org.apache.lucene.index.FieldInfos;
-import org.apache.lucene.index.Fields;
-import org.apache.lucene.index.FloatVectorValues;
 import org.apache.lucene.index.ImpactsEnum;
 import org.apache.lucene.index.IndexOptions;
 import org.apache.lucene.index.IndexWriter;
 import org.apache.lucene.index.LeafMetaData;
-import org.apache.lucene.index.LeafReader;
 import org.apache.lucene.index.NumericDocValues;
 import org.apache.lucene.index.PointValues;
 import org.apache.lucene.index.PostingsEnum;
@@ -33,9 +28,6 @@ import org.apache.lucene.index.StoredFields;
 import org.apache.lucene.index.TermVectors;
 import org.apache.lucene.index.Terms;
 import org.apache.lucene.index.TermsEnum;
-import org.apache.lucene.index.VectorEncoding;
-import org.apache.lucene.index.VectorSimilarityFunction;
-import org.apache.lucene.search.KnnCollector;
 import org.apache.lucene.util.Bits;
 import org.apache.lucene.util.BytesRef;
 import org.apache.lucene.util.Version;
@@ -47,18 +39,27 @@ import org.apache.lucene.util.Version;
  * <p>The terms of a vector are distinct and have their frequencies, so Lucene's inversion of text,
  * token by token, is not needed; it would take most of the time.
  */
-final class ImpactSegment extends LeafReader {
+final class ImpactSegment extends ReaderWithoutVectors {
   private static final String ID = "id";
   private static final String CONTENTS = "contents";
   private static final int POSTING = 10; // bytes: two integers, and unused capacity
   private static final int ENTRY = 200; // bytes of a document or a term without its postings
 
+  private final int createdVersion;
   private final List<String> ids = new ArrayList<>();
   private final Map<String, Postings> terms = new HashMap<>(1 << 15);
   private long bytes;
   private long postings;
   private long frequencies;
   private BytesRef[] idBytes; // of all documents; null until the segment is written
+
+  /**
+   * @param createdVersion major version of the Lucene that created the index of the segment; Lucene
+   *     adds no segment of another one
+   */
+  ImpactSegment(int createdVersion) {
+    this.createdVersion = createdVersion;
+  }
 
   /** Returns an estimate of its memory. */
   long bytes() {
@@ -131,27 +132,6 @@ final class ImpactSegment extends LeafReader {
     FieldInfo contents =
         field(CONTENTS, 1, false, IndexOptions.DOCS_AND_FREQS, DocValuesType.NONE);
     return new FieldInfos(new FieldInfo[] {id, contents});
-  }
-
-  private static FieldInfo field(
-      String name, int number, boolean omitNorms, IndexOptions options, DocValuesType values) {
-    return new FieldInfo(
-        name,
-        number,
-        false,
-        omitNorms,
-        false,
-        options,
-        values,
-        -1,
-        Collections.emptyMap(),
-        0,
-        0,
-        0,
-        0,
-        VectorEncoding.FLOAT32,
-        VectorSimilarityFunction.EUCLIDEAN,
-        false);
   }
 
   private BytesRef[] idBytes() {
@@ -489,7 +469,7 @@ final class ImpactSegment extends LeafReader {
 
   @Override
   public LeafMetaData getMetaData() {
-    return new LeafMetaData(Version.LATEST.major, Version.LATEST, null, false);
+    return new LeafMetaData(createdVersion, Version.LATEST, null, false);
   }
 
   // Parts that an impact index does not have
@@ -502,18 +482,6 @@ final class ImpactSegment extends LeafReader {
   @Override
   public TermVectors termVectors() {
     return TermVectors.EMPTY;
-  }
-
-  @Override
-  @SuppressWarnings("deprecation")
-  public Fields getTermVectors(int document) {
-    return null;
-  }
-
-  @Override
-  @SuppressWarnings("deprecation")
-  public void document(int document, StoredFieldVisitor visitor) throws IOException {
-    storedFields().document(document, visitor);
   }
 
   @Override
@@ -535,24 +503,6 @@ final class ImpactSegment extends LeafReader {
   public SortedSetDocValues getSortedSetDocValues(String field) {
     return null;
   }
-
-  @Override
-  public FloatVectorValues getFloatVectorValues(String field) {
-    return null;
-  }
-
-  @Override
-  public ByteVectorValues getByteVectorValues(String field) {
-    return null;
-  }
-
-  @Override
-  public void searchNearestVectors(
-      String field, float[] target, KnnCollector collector, Bits accepted) {}
-
-  @Override
-  public void searchNearestVectors(
-      String field, byte[] target, KnnCollector collector, Bits accepted) {}
 
   @Override
   public PointValues getPointValues(String field) {

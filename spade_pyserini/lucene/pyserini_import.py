@@ -1,0 +1,82 @@
+"""Prepare a process for importing pyserini: start the JVM first, and make it work offline.
+
+Pyserini 2 downloads its list of prebuilt indexes while ``pyserini.prebuilt_index_info`` is
+imported, and nearly all of its modules import that one. Without a network, ``import
+pyserini.search.lucene`` therefore raises `URLError`, also if only local indexes are searched.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import logging
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from spade_pyserini.lucene import jvm
+
+logger = logging.getLogger(__name__)
+CATALOGUE = "pyserini.prebuilt_index_info"
+FIELDS = ("description", "filename", "urls", "md5", "size")  # those that pyserini reads
+MOST_LOOKUPS = 100  # names that pyserini looks up in its lists while it is imported; 2.4 has 2
+
+
+@cache
+def prepare_pyserini() -> None:
+    """Start the JVM and import the list of prebuilt indexes, without it if there is no network.
+
+    Call it before the first import from pyserini. Without a network, a prebuilt index that is asked
+    for by name still raises pyserini's error about the download.
+    """
+    jvm.start()  # importing pyserini would start the JVM with other options
+    try:
+        importlib.import_module(CATALOGUE)
+    except OSError as error:  # URLError is one
+        logger.info("pyserini cannot download its list of prebuilt indexes: %s", error)
+        _import_without_lists()
+
+
+def _import_without_lists() -> None:
+    """Import the module with empty entries for the names that it looks up, then remove them."""
+    names: list[str] = []
+    while len(names) < MOST_LOOKUPS:
+        try:
+            with _replaced_urlopen(names):
+                module = importlib.import_module(CATALOGUE)
+        except KeyError as error:
+            names.append(error.args[0])
+        else:
+            _forget(module)
+            return
+    raise ImportError(f"{CATALOGUE} needs a network: it looks up more than {MOST_LOOKUPS} names")
+
+
+@contextmanager
+def _replaced_urlopen(names: list[str]) -> Iterator[None]:
+    """Answer all requests in the block with entries that have these names."""
+    records = [{"name": name, **dict.fromkeys(FIELDS)} for name in names]
+    original = urllib.request.urlopen
+
+    def urlopen(*_: object, **__: object) -> io.BytesIO:
+        return io.BytesIO(json.dumps(records).encode())
+
+    urllib.request.urlopen = urlopen  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        urllib.request.urlopen = original
+
+
+def _forget(module: Any) -> None:
+    """Remove what `_replaced_urlopen` answered: later requests go to the network again."""
+    module.urlopen = urllib.request.urlopen
+    for name, value in vars(module).items():
+        if getattr(value, "_info", None) is not None:
+            value._info = None
+        if name.endswith("_ALIASES"):
+            for alias in [alias for alias, entry in value.items() if not isinstance(entry, str)]:
+                del value[alias]
