@@ -44,8 +44,11 @@ def translate_java_errors(index: Path, action: str, cure: str = REBUILD) -> Iter
 
 
 def try_to_write(folder: Path) -> None:
-    """Raise the `OSError` of a write to ``folder``, if it fails: Java hides some of the reasons."""
-    with tempfile.TemporaryFile(dir=folder) as stream:
+    """Raise the `OSError` of a write to ``folder``, if it fails: Java hides some of the reasons.
+
+    The folder that contains it is tried if it is not a folder itself.
+    """
+    with tempfile.TemporaryFile(dir=folder if folder.is_dir() else folder.parent) as stream:
         stream.write(b"\0" * 4096)
 
 

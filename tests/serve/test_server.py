@@ -21,7 +21,17 @@ from tests.serve.conftest import Folders, Server, start_server, write_documents
 pytestmark = pytest.mark.java
 
 
-def test_the_server_answers_without_torch_until_a_text_is_expanded(server: Server) -> None:
+def test_the_server_answers_without_torch_until_a_text_is_expanded(
+    folders: Folders, tiny_model_folder: Path
+) -> None:
+    server = start_server("--index", folders.index, "--model", tiny_model_folder)
+    try:
+        _check_when_torch_is_loaded(server)
+    finally:
+        server.stop()
+
+
+def _check_when_torch_is_loaded(server: Server) -> None:
     assert server.get("/healthz") == {"status": "ok"}
     assert server.get("/search?q=cat")["results"]["spade"]["hits"]
     maps = Path(f"/proc/{server.process.pid}/maps")

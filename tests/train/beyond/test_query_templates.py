@@ -55,5 +55,5 @@ def test_the_model_gets_queries_in_templates_and_the_teacher_without(
 
     monkeypatch.setattr(DenseTeacher, "scores", record)
     vectors = torch.rand(len(objective.documents(samples)), len(model.kept))
-    assert "distillation" in objective.loss(samples, vectors, expansion=False)
+    assert "batch_distillation" in objective.loss(samples, vectors, expansion=False)
     assert taught == [plain]
