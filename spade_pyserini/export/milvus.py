@@ -141,6 +141,8 @@ class MilvusSearcher:
     def __init__(self, uri: str, collection: str, wordpieces: WordPieces, token: str = "") -> None:
         self._client, _ = _connect(uri, token)
         self.uri, self.collection, self.wordpieces = uri, collection, wordpieces
+        with translate_milvus_errors(uri):
+            self._client.load_collection(collection)  # the embedded engine forgets that it was
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """Return the ``k`` best documents for ``query``; Milvus decides the order of ties."""
