@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.outputs import refuse_existing
-from spade_pyserini.formats.paths import safe_file_name
+from spade_pyserini.formats.paths import safe_file_name, sibling
 
 if TYPE_CHECKING:
     from spade_pyserini.corpora import Corpus
@@ -94,8 +94,8 @@ def _export(index: Path, options: argparse.Namespace) -> None:
     collection = collection_name(name)
     if options.to == "milvus":
         collection = options.collection or safe_file_name(name).replace("-", "_").replace(".", "_")
-        if "://" not in options.uri:
-            output = Path(options.uri)  # the README is next to the file
+        if "://" not in options.uri:  # the README is next to the file, which may have several
+            output = sibling(Path(options.uri), collection)
     export = Export(
         engine=options.to,
         index=index,
@@ -106,7 +106,8 @@ def _export(index: Path, options: argparse.Namespace) -> None:
         field=options.field,
         with_text=options.with_text,
     )
-    refuse_existing(export.readme, options.overwrite)
+    if options.to != "milvus":  # there the collection itself must be new
+        refuse_existing(export.readme, options.overwrite)
     written = _write(export, options)
     print(write_readme(export, overwrite=True))
     print(*written, sep="\n")

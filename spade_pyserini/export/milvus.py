@@ -151,6 +151,8 @@ class MilvusSearcher:
     ) -> None:
         self._client, _ = _connect(uri, token)
         self.uri, self.collection, self.queries = uri, collection, as_queries(queries)
+        with translate_milvus_errors(uri):
+            self._client.load_collection(collection)  # the embedded engine forgets that it was
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """Return the ``k`` best documents for ``query``; Milvus decides the order of ties."""

@@ -48,6 +48,7 @@ import json
 from pymilvus import MilvusClient
 
 client = MilvusClient($uri_literal)
+client.load_collection("$collection")
 for line in open("$queries"):
     query = json.loads(line)
     vector = {int(term): weight for term, weight in query["vector"].items()}

@@ -38,8 +38,8 @@ def convert(value: Any, hint: Any, name: str) -> Any:
         (kind, *_) = typing.get_args(hint) or (float,)
         if is_dataclass(kind):
             value = tuple(_convert_table(table, kind, name) for table in value)
-        elif kind is str and all(isinstance(name, str) for name in value):
-            value = tuple(value)
+        elif kind is str:
+            value = tuple(value) if all(isinstance(name, str) for name in value) else list(value)
         elif all(isinstance(number, int | float) for number in value):
             value = tuple(float(number) for number in value)
     if float in kinds and isinstance(value, int) and not isinstance(value, bool):

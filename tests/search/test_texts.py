@@ -15,7 +15,7 @@ from spade_pyserini.errors import NotFoundError
 from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.formats.vector_manifest import VectorManifest
 from spade_pyserini.index import add_documents
-from spade_pyserini.search.texts import AUTOMATIC, Texts, open_texts
+from spade_pyserini.search.texts import AUTOMATIC, Texts, TextStream, open_texts
 from tests.commands import Commands
 from tests.conftest import write_corpus
 
@@ -115,3 +115,14 @@ def test_the_chosen_columns_are_remembered(
     assert answer.code == 0, answer.err
     texts = {hit["docid"]: hit["snippet"]["text"] for hit in json.loads(answer.out)["hits"]}
     assert texts["a1"] == "the old cat"
+
+
+def test_a_stream_finds_documents_in_any_order_and_reads_the_corpus_once(tmp_path: Path) -> None:
+    corpus = open_corpus(str(write_corpus(tmp_path / "texts", 9)))
+    (tmp_path / "new.jsonl").write_text('{"id": "d7", "contents": "a new cat"}\n')
+    docids = [f"d{number}" for number in (4, 8, 0, 7, 5)]
+    stream = TextStream([open_corpus(str(tmp_path / "new.jsonl")), corpus], [*docids, "gone"])
+    assert [*stream.find(["d4", "d8"])] == ["d4", "d8"]
+    last = stream.find(["d0", "gone", "d7", "d5"])
+    assert [*last] == ["d0", "d7", "d5"] and last["d7"].text == "a new cat"
+    assert stream.find(["d1"]) == {}

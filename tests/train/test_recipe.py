@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import fields, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from spade_pyserini.train import (
     make_recipe,
     train,
 )
+from spade_pyserini.train.documents import CorpusSource, corpus_source
 from spade_pyserini.train.recipe import FLAT_NAMES, RECIPES, SECTIONS
 from spade_pyserini.train.settings import DevCollection, TrainingCollection
 from tests.commands import Commands
@@ -183,3 +185,23 @@ def test_a_recipe_without_data(run: Commands, tmp_path: Path) -> None:
     result = run("train", "--recipe", "mini", "--output", tmp_path / "x")
     assert result.code == 2
     assert "the recipe names no corpus" in result.err
+
+
+def test_columns_of_a_corpus(tmp_path: Path) -> None:
+    """The validation set has the columns of the training corpus if it has the same documents."""
+    path = tmp_path / "a.toml"
+    path.write_text(
+        'corpus = "goods.csv"\nqueries = "q.csv"\nqrels = "j.csv"\nid_field = "code"\n'
+        'text_fields = ["info", "color"]\ndev_queries = "q.csv"\ndev_qrels = "j.csv"\n'
+    )
+    recipe = load_recipe(path)
+    expected = CorpusSource("goods.csv", "code", None, ("info", "color"))
+    assert corpus_source(recipe.training_collections[0]) == expected
+    assert corpus_source(recipe.dev_collections[0]) == expected
+    other = recipe.change(dev_corpus="other.csv")
+    assert corpus_source(other.dev_collections[0]) == CorpusSource("other.csv")
+    changed = recipe.with_settings(['text_fields=["info"]', "title_field=name"])
+    assert corpus_source(changed.dev_collections[0]).text_fields == ("info",)
+    assert json.loads(json.dumps(recipe.flat()))["data.text_fields"] == ["info", "color"]
+    with pytest.raises(UsageError, match="text_fields"):
+        recipe.with_settings(["text_fields=[1]"])
