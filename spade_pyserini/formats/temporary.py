@@ -59,6 +59,15 @@ def remove_leftovers(output: Path) -> None:
 
 
 @contextmanager
+def _errors_name(output: Path) -> Iterator[None]:
+    """Name the output in errors of the system, which its user knows, not the temporary name."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(output)) from None
+
+
+@contextmanager
 def _opened(path: Path) -> Iterator[int]:
     descriptor = os.open(path, OPEN)
     try:
@@ -72,7 +81,8 @@ def _create_folder(output: Path) -> tuple[Path, int]:
     output.parent.mkdir(parents=True, exist_ok=True)
     while True:
         path = private_sibling(output)
-        path.mkdir()
+        with _errors_name(output):
+            path.mkdir()
         with suppress(FileNotFoundError):
             descriptor = os.open(path, OPEN)
             with suppress(OSError):  # a file system without locks
@@ -87,7 +97,8 @@ def _create_file(output: Path) -> tuple[Path, int]:
     output.parent.mkdir(parents=True, exist_ok=True)
     while True:
         path = private_sibling(output)
-        descriptor = os.open(path, CREATE, 0o666)
+        with _errors_name(output):
+            descriptor = os.open(path, CREATE, 0o666)
         with suppress(OSError):  # a file system without locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if path.exists():

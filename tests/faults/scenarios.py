@@ -6,7 +6,6 @@ import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from spade_pyserini import ImpactSearcher
 from spade_pyserini.errors import SpadeError
@@ -20,7 +19,8 @@ CACHE = "cache"
 QUERY = "the old cat sleeps"
 
 
-class Inputs(NamedTuple):
+@dataclass(frozen=True)
+class Inputs:
     """What commands read. Nothing of it is changed."""
 
     corpus: Path
@@ -60,7 +60,7 @@ class Scenario:
     def arguments(self, inputs: Inputs, *, again: bool = False) -> list[str]:
         """Return the arguments of the command."""
         command = f"{self.command} {self.again}" if again else self.command
-        return [word.format(**inputs._asdict()) for word in command.split()]
+        return [word.format(**vars(inputs)) for word in command.split()]
 
     def prepare(self, inputs: Inputs, folder: Path) -> Path:
         """Make the folder in which the command runs, as it is before the command."""

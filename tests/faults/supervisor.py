@@ -110,8 +110,9 @@ class Supervisor:
         finally:
             if listener is not None:
                 os.close(listener)
-        texts = (path.read_text(errors="replace") if path.exists() else "" for path in (out, err))
-        return Outcome(ended["code"], *texts, calls, ended["kilobytes"] / 1024, orphans)
+        printed, errors = (path.read_text(errors="replace") for path in (out, err))
+        megabytes = ended["kilobytes"] / 1024
+        return Outcome(ended["code"], printed, errors, calls, megabytes, orphans)
 
     def _receive(self) -> dict[str, Any]:
         message = nursery.receive(self._channel)

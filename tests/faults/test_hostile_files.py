@@ -39,7 +39,7 @@ class Attack:
         for name, content in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
-        words = [word.format(**self.inputs._asdict(), **paths) for word in command.split()]
+        words = [word.format(**vars(self.inputs), **paths) for word in command.split()]
         limits = Limits(SECONDS, 4 * MEGABYTES)
         done = self.supervisor.run(words, folder, supervised=False, limits=limits)
         shown = ", ".join(f"{name} {content[:300]!r}" for name, content in files.items())

@@ -84,3 +84,9 @@ def test_a_file_of_another_library_has_the_usual_permissions(tmp_path: Path) -> 
     (tmp_path / "usual").touch()
     modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a.bin", "usual")]
     assert modes[0] == modes[1]
+
+
+def test_errors_name_the_output_and_not_a_temporary_file() -> None:
+    for create in (temporary_file, temporary_folder):
+        with pytest.raises(OSError, match=r": '/proc/output'$"), create(Path("/proc/output")):
+            pass
