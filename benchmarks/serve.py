@@ -35,6 +35,7 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 from itertools import cycle, islice
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
@@ -104,9 +105,8 @@ def running(command: list[str], port: int, path: str) -> Iterator[subprocess.Pop
                 break
             except OSError:
                 time.sleep(0.05)
-        print(
-            f"{Path(command[1]).name} answered after {time.monotonic() - start:.1f} s", flush=True
-        )
+        name = "spade" if "-m" in command else "pyserini"
+        print(f"{name} answered after {time.monotonic() - start:.1f} s", flush=True)
         yield process
     finally:
         process.send_signal(signal.SIGINT)
@@ -128,6 +128,10 @@ def serve_pyserini(index: str, texts: str, port: int) -> None:
 
     stored = LuceneSearcher(texts)
     LuceneSearcher.from_prebuilt_index = staticmethod(lambda *_, **__: stored)
+    # Its server needs a library for images, which pyserini does not install.
+    images: Any = ModuleType("pyserini.encode.optional._uniir")
+    images.UniIRQueryEncoder = None
+    sys.modules[images.__name__] = images
     import uvicorn
     from pyserini.server.models import IndexConfig
     from pyserini.server.rest.app import app

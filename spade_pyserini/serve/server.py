@@ -21,10 +21,12 @@ STOP_SECONDS = 5  # for requests that run when the server is stopped
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens on an address; port 0 is any free one."""
     try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     except (OSError, UnicodeError) as error:
         raise SpadeError(f"the host {host!r} is not known ({error}); give host=127.0.0.1") from None
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    family, kind, protocol, _, address = found[0]
+    # asyncio sets TCP_NODELAY only if the protocol is named; without it, answers wait 40 ms.
+    listener = socket.socket(family, kind, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(address)

@@ -15,6 +15,7 @@ import pytest
 
 from spade_pyserini import SpadeModel, build_impact_index, encode_corpus
 from spade_pyserini.corpora import open_corpus
+from spade_pyserini.serve.server import listen
 from tests.commands import Commands, copy_artifact
 from tests.serve.conftest import Folders, Server, start_server, write_documents
 
@@ -128,6 +129,12 @@ def test_a_port_in_use_is_reported(folders: Folders, run: Commands) -> None:
     assert done.code == 1
     assert f"cannot listen on 127.0.0.1, port {port}" in done.err
     assert "give another --port N" in done.err
+
+
+def test_answers_are_not_delayed_by_the_network() -> None:
+    """asyncio sets TCP_NODELAY on connections of a socket whose protocol is named."""
+    with listen("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
 
 
 def test_other_machines_get_a_warning(folders: Folders) -> None:
