@@ -95,6 +95,8 @@ from spade_pyserini import ImpactSearcher
 with ImpactSearcher({str(tiny_index)!r}) as searcher:
     ours = searcher.search("the old cat", 30)
     terms = searcher.wordpieces.query_terms("the old cat")
+from spade_pyserini.lucene.pyserini_import import prepare_pyserini
+prepare_pyserini()
 from pyserini.search.lucene import LuceneImpactSearcher
 theirs = LuceneImpactSearcher({str(tiny_index)!r}, None, min_idf=-1).search(" ".join(terms), 30)
 assert len(ours) > 5
