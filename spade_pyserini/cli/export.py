@@ -20,6 +20,7 @@ EXAMPLE = """spade export --index index/pydoc.spade-mini --to opensearch --with-
   spade export --index index/pydoc.spade-mini --to ciff --output pydoc.ciff
   spade export --index index/pydoc.spade-mini --to milvus --uri pydoc.db"""
 ENGINES = ("ciff", "pisa", "opensearch", "milvus")
+FIELD = "rank_features"
 CORPUS_HELP = "opensearch: corpus of the texts (default: the one that the index was made from)"
 
 
@@ -37,9 +38,8 @@ def parser() -> argparse.ArgumentParser:
     add("--output", metavar="PATH", help="file or folder (default: index/NAME.ENGINE)")
     add(
         "--field",
-        choices=("rank_features", "sparse_vector"),
-        default="rank_features",
-        help="opensearch: type of the field",
+        choices=(FIELD, "sparse_vector"),
+        help=f"opensearch: type of the field (default: {FIELD})",
     )
     add("--with-text", action="store_true", help="opensearch: also write titles and texts")
     arguments.add_corpus(parser, summary=CORPUS_HELP)
@@ -80,8 +80,12 @@ def _check(options: argparse.Namespace) -> None:
         )
     if options.tokenizer and options.to not in ("pisa", "milvus"):
         raise UsageError("--tokenizer applies only with --to pisa and --to milvus")
-    if options.with_text and options.to != "opensearch":
-        raise UsageError("--with-text applies only with --to opensearch")
+    if options.to != "opensearch" and (options.with_text or options.field):
+        raise UsageError("--with-text and --field apply only with --to opensearch")
+    if options.to != "milvus" and (options.token or options.collection):
+        raise UsageError("--token and --collection apply only with --to milvus")
+    if options.to == "milvus" and options.output:
+        raise UsageError("--output does not apply with --to milvus; --uri is the output")
     if options.corpus and not options.with_text:
         raise UsageError("--corpus applies only with --with-text")
 
@@ -103,7 +107,7 @@ def _export(index: Path, options: argparse.Namespace) -> None:
         tokenizer=options.tokenizer,
         collection=collection,
         uri=options.uri or "",
-        field=options.field,
+        field=options.field or FIELD,
         with_text=options.with_text,
     )
     if options.to != "milvus":  # there the collection itself must be new
@@ -127,7 +131,8 @@ def _write(export: Export, options: argparse.Namespace) -> list[Path | str]:
     elif options.to == "opensearch":
         from spade_pyserini.export.opensearch import BulkOptions, write_bulk
 
-        bulk = BulkOptions(options.field, _corpora(index, options) if options.with_text else ())
+        corpora = _corpora(index, options) if options.with_text else ()
+        bulk = BulkOptions(options.field or FIELD, corpora)
         return [*write_bulk(index, output, bulk, overwrite=overwrite)]
     else:
         from spade_pyserini.export.milvus import write_milvus

@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> None:
 def _options(options: argparse.Namespace) -> ServeOptions:
     """What to serve. Mistakes in paths and names are found here, before the server starts."""
     from spade_pyserini.index.opening import locate
-    from spade_pyserini.models.hub import check_model
+    from spade_pyserini.models.systems.recognise import check_model
     from spade_pyserini.serve.judgements import read_judgements
     from spade_pyserini.serve.limits import Limits, default_threads
     from spade_pyserini.serve.service import ServeOptions

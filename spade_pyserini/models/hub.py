@@ -33,22 +33,15 @@ def resolve_model(name: str | Path) -> Path:
         return Path(name)
     from huggingface_hub import snapshot_download
 
+    names = " or ".join([*sorted(shipped), UNTRAINED])
+    message = f"there is no model {str(name)!r}: it is not {names}, not a folder"
+    if str(name).count("/") != 1:
+        raise NotFoundError(f"{message}, and not a name OWNER/MODEL of the Hugging Face hub")
     try:
-        if str(name).count("/") != 1:
-            raise ValueError("the name of a model on the hub is OWNER/MODEL")
         return Path(snapshot_download(str(name), allow_patterns=DOWNLOADED))
     except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
-        names = " or ".join([*sorted(shipped), UNTRAINED])
-        raise NotFoundError(
-            f"there is no model {str(name)!r}: it is not {names}, not a folder, and not available "
-            f"from the Hugging Face hub ({type(error).__name__})"
-        ) from error
-
-
-def check_model(name: str | Path) -> None:
-    """Raise `NotFoundError` if there is no SpaDE model of this name, without loading it."""
-    if str(name) != UNTRAINED:
-        resolve_model(name)
+        reason = f"not available from the Hugging Face hub ({type(error).__name__})"
+        raise NotFoundError(f"{message}, and {reason}") from error
 
 
 def check_hugging_face(kind: str, name: str | Path) -> None:

@@ -20,7 +20,6 @@ from tokenizers import Tokenizer
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.json_files import read_json_file
-from spade_pyserini.formats.paths import safe_file_name
 from spade_pyserini.models.cutting import can_cut, prefixes, slices
 
 MOST_BYTES = 1 << 28  # of a tokenizer.json
@@ -257,11 +256,14 @@ def _check_definition(file: Path) -> None:
 
 
 def resolve_tokenizer(name: str | Path) -> Path:
-    """Return the file or folder of a tokenizer: ``name`` itself, a shipped model or a download."""
+    """Return the file or folder of a tokenizer: a shipped model, ``name`` itself or a download.
+
+    The order is that of models: the tokenizer of a name is that of its model.
+    """
+    if any(folder.name == str(name) for folder in PRETRAINED.iterdir() if folder.is_dir()):
+        return PRETRAINED / str(name)
     if Path(name).exists():
         return Path(name)
-    if (PRETRAINED / safe_file_name(str(name))).is_dir():
-        return PRETRAINED / safe_file_name(str(name))
     from huggingface_hub import hf_hub_download
 
     try:

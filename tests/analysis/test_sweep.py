@@ -129,7 +129,7 @@ def test_the_command_runs_what_is_missing(
     assert result.code == 0, result.err
     measured = rows(folder)
     costs = ["ms per query", "index MB", "terms per document", "documents", "removed terms"]
-    assert list(measured[0]) == ["alpha", "gamma", "k", "MRR@10", "nDCG@10", *costs]
+    assert list(measured[0]) == ["alpha", "gamma", "k", "prune_ratio", "MRR@10", "nDCG@10", *costs]
     assert [(row["alpha"], row["gamma"], row["k"]) for row in measured] == [
         ("0", "1", "3"),
         ("0.5", "1", "3"),

@@ -32,6 +32,13 @@ def test_a_tokenizer_for_an_index_without_one(
         "export", "--index", index_without_tokenizer, "--to", "ciff", "--tokenizer", tokenizer
     )
     assert refused.code == 2 and "--tokenizer applies only with" in refused.err
+    for others, message in (
+        (("--to", "ciff", "--field", "sparse_vector"), "--with-text and --field apply only"),
+        (("--to", "pisa", "--token", "a"), "--token and --collection apply only"),
+        (("--to", "milvus", "--uri", "x.db", "--output", "y"), "--uri is the output"),
+    ):
+        refused = run("export", "--index", "index/x", *others)
+        assert refused.code == 2 and message in refused.err
 
 
 def test_terms_that_the_tokenizer_does_not_know(

@@ -47,6 +47,8 @@ class SweepOptions:
         for name in ("alpha", "gamma", "prune_ratio"):
             if invalid := [value for value in getattr(self, name) if not 0 <= value <= 1]:
                 raise UsageError(f"{name}={invalid[0]}: expected a number from 0 to 1")
+        if 1 in self.prune_ratio:
+            raise UsageError("prune_ratio=1: expected a number from 0 to below 1")
 
 
 class Origin(NamedTuple):
