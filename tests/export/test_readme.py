@@ -26,7 +26,8 @@ TOPICS = "7\tthe old cat\n8\t[SEP]\n9\ta big dog, a dog\n"
 
 def blocks(readme: Path) -> list[str]:
     """The indented blocks of a README: commands for a shell."""
-    found = re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", readme.read_text(), re.MULTILINE)
+    text = re.sub(r"^```python\n.*?^```", "", readme.read_text(), flags=re.DOTALL | re.MULTILINE)
+    found = re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", text, re.MULTILINE)
     return [block for block in found if block.strip()]
 
 
