@@ -1,4 +1,4 @@
-"""The records that pass between the steps, in the order of the steps."""
+"""Documents, vectors, topics and hits, as they pass from encoding to indexing and searching."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
     print(json.dumps(stats, ensure_ascii=False) if options.json else show(stats))
     remark = noise_remark(stats)
     if remark and stats["counts"]:
-        logger.warning("%s; `spade encode --corpus-gamma 0.3` removes such terms", remark)
+        logger.warning("%s; `spade encode --corpus-gamma 0.25` removes such terms", remark)
     elif remark:
         logger.info("%s; --counts FILE shows which of them the model added", remark)
 

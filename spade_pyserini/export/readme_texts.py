@@ -1,4 +1,4 @@
-"""The texts of the READMEs of exports, with names in the form of `string.Template`."""
+"""Templates of the READMEs of exports; `string.Template` fills in names such as ``$engine``."""
 
 # The last part of the file name of queries, by engine.
 QUERY_SUFFIXES = {"ciff": "tsv", "pisa": "jsonl", "opensearch": "ndjson", "milvus": "jsonl"}

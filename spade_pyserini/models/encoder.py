@@ -87,7 +87,7 @@ class SpadeEncoder:
 
     @property
     def system(self) -> str:
-        """Empty: SpaDE is the system that manifests need not name."""
+        """Empty for SpaDE; other kinds of models have a name, such as ``splade``."""
         return ""
 
     @property

@@ -120,7 +120,10 @@ class DocumentEncoder(Protocol):
         """Return the ids of documents, cut to the maximum length, and how much was left out."""
 
     def columns(self, batch: list[list[int]]) -> Sequence[str]:
-        """Return the terms of the columns of `weigh`, n of them: the vocabulary, for most."""
+        """Return the term of each of the n columns of the tensor that `weigh` returns.
+
+        For most encoders these are all terms of the vocabulary.
+        """
 
     def weigh(self, batch: list[list[int]]) -> Tensor:
         """Encode documents given as ids into float vectors, [batch, n]."""

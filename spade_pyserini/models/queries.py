@@ -27,7 +27,7 @@ class QueryEncoder(Protocol):
 
     @property
     def side(self) -> QuerySide:
-        """What the manifests of vectors and indexes say about it."""
+        """The description of this encoder in the manifests of vectors and indexes."""
 
     @property
     def wordpieces(self) -> WordPieces:

@@ -1,4 +1,4 @@
-"""Queries that the manifest of an index does not encode: neural models, encoded topics."""
+"""Query encoders that the manifest of an index does not contain: neural models, encoded topics."""
 
 from __future__ import annotations
 

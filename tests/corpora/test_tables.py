@@ -1,4 +1,4 @@
-"""Queries and judgements in the tables that people have."""
+"""Queries and judgements in tables: CSV, TSV, JSON and Parquet with various column names."""
 
 from __future__ import annotations
 

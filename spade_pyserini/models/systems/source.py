@@ -1,4 +1,4 @@
-"""What the loader of a system gets."""
+"""The files of a checkpoint, for the functions that load a model of SPLADE or another system."""
 
 from __future__ import annotations
 
