@@ -11,6 +11,7 @@ depends on the number of the shard, so a run that is continued writes the same b
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import re
@@ -22,11 +23,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spade_pyserini.baselines.query_generator import TOP_K, QueryGenerator, Sampling
 from spade_pyserini.corpora.expansions import FORMAT
+from spade_pyserini.errors import SpadeError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.outputs import refuse_existing
 from spade_pyserini.formats.paths import remove, sibling
-from spade_pyserini.formats.sealed_json import write_sealed
+from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 from spade_pyserini.records import Document
 from spade_pyserini.sharding.job import RunOptions, run_job
 from spade_pyserini.sharding.part import MANIFEST
@@ -77,9 +79,12 @@ def expand_corpus(
     ``overwrite``, and so is an unfinished one with other settings or of other documents.
     """
     output = Path(output)
-    refuse_existing(output, overwrite)
     files = QueryFiles()
     target = Output(sibling(output, "shards"), files, overwrite=overwrite)
+    if output.is_file() and not overwrite and _has_leftovers(target.folder):
+        with target.locked():
+            _settle(output, target.folder)
+    refuse_existing(output, overwrite)
     with target.locked() as bad_documents:
         generator = QueryGenerator(model_name, sampling)
         settings = ExpansionSettings(
@@ -96,6 +101,27 @@ def expand_corpus(
         return _finish(output, target.folder, manifest)
 
 
+def _has_leftovers(folder: Path) -> bool:
+    """Return whether something of an unfinished run is next to an output."""
+    return folder.is_dir() or any(sibling(folder, x).exists() for x in (MANIFEST, "lock"))
+
+
+def _settle(output: Path, folder: Path) -> None:
+    """Finish what a process did that was killed after it had joined the shards."""
+    with suppress(SpadeError, OSError):  # no shards, or those of another run
+        manifest = QueryFiles().load(folder, MANIFEST)
+        joined = hashlib.sha256()
+        for shard in manifest.shards:
+            joined.update((folder / shard.file).read_bytes())
+        if manifest.complete and joined.hexdigest() == sha256(output):
+            _finish(output, folder, manifest)
+    with suppress(SpadeError, OSError):
+        written = read_sealed(sibling(output, MANIFEST), FORMAT)
+        shards = QueryFiles().load(folder, MANIFEST)
+        if written["sha256"] == sha256(output) and written["settings"] == asdict(shards.settings):
+            _remove_shards(folder)
+
+
 def _finish(output: Path, folder: Path, manifest: PlainManifest) -> int:
     """Join the shards, write the manifest, remove the shards; return the number of lines."""
     with atomic_write(output) as stream:
@@ -106,12 +132,17 @@ def _finish(output: Path, folder: Path, manifest: PlainManifest) -> int:
         count = sum(1 for _ in stream)
     values = {"settings": asdict(manifest.settings), "documents": count, "sha256": sha256(output)}
     write_sealed(sibling(output, MANIFEST), {"format": FORMAT, **values})
+    _remove_shards(folder)
+    return count
+
+
+def _remove_shards(folder: Path) -> None:
+    """Remove the shards of a finished run; their manifest last, because it tells whose they are."""
     QueryFiles().remove(folder, None)
     with suppress(OSError):  # the folder is not empty: it has a file of the user
         folder.rmdir()
-    remove(sibling(folder, MANIFEST))
     remove(sibling(folder, "json"))  # settings that an older version wrote
-    return count
+    remove(sibling(folder, MANIFEST))
 
 
 class _Queries(NamedTuple):

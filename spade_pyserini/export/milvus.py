@@ -152,7 +152,7 @@ class MilvusSearcher:
         self._client, _ = _connect(uri, token)
         self.uri, self.collection, self.queries = uri, collection, as_queries(queries)
         with translate_milvus_errors(uri):
-            self._client.load_collection(collection)  # a new client of the embedded engine has nothing loaded
+            self._client.load_collection(collection)  # a new client has loaded nothing
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """Return the ``k`` best documents for ``query``; Milvus decides the order of ties."""

@@ -24,8 +24,10 @@ from spade_pyserini.corpora import Corpus
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.json_files import write_json
-from spade_pyserini.formats.outputs import refuse_existing
+from spade_pyserini.formats.locks import lock
+from spade_pyserini.formats.outputs import check_writable, refuse_existing
 from spade_pyserini.formats.paths import remove, sibling
+from spade_pyserini.formats.private_names import private_siblings
 from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.index.opening import open_postings
 from spade_pyserini.index.postings import Postings
@@ -81,17 +83,30 @@ def write_bulk(
     files do.
     """
     base = Path(output)
+    check_writable(base)
+    with lock(base), open_postings(index) as postings:
+        old = _refuse_old(base, overwrite)
+        with temporary_folder(base) as staging:
+            written = _write(postings, staging, options or BulkOptions())
+            for path in old:  # there may be more old bulk files than new ones
+                remove(path)
+            for path in reversed(written):
+                path.replace(sibling(base, path.name))
+    return [sibling(base, path.name) for path in written]
+
+
+def _refuse_old(base: Path, overwrite: bool) -> list[Path]:
+    """Return the files of an earlier export, unless they may not be replaced.
+
+    The mapping gets its name last: other files without it, with the folder of a killed process next
+    to them, are what an interrupted export left, and the same call completes it.
+    """
     old = [sibling(base, name) for name in (MAPPING, QUERY)]
+    interrupted = not old[0].exists() and bool(private_siblings(base))
     old += sorted(base.parent.glob(f"{glob.escape(base.name)}.bulk-*.ndjson"))
     for path in old:
-        refuse_existing(path, overwrite)
-    with open_postings(index) as postings, temporary_folder(base) as staging:
-        written = _write(postings, staging, options or BulkOptions())
-        for path in old:  # there may be more old bulk files than new ones
-            remove(path)
-        for path in reversed(written):
-            path.replace(sibling(base, path.name))
-    return [sibling(base, path.name) for path in written]
+        refuse_existing(path, overwrite or interrupted)
+    return old
 
 
 def _write(postings: Postings, folder: Path, options: BulkOptions) -> list[Path]:

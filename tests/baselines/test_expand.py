@@ -22,7 +22,7 @@ from spade_pyserini import open_corpus
 from spade_pyserini.baselines.expand import QueryFiles, QueryTask, expand_corpus
 from spade_pyserini.baselines.query_generator import QueryGenerator, Sampling
 from spade_pyserini.corpora import expanded
-from spade_pyserini.errors import InputError, NotFoundError, OutputExistsError
+from spade_pyserini.errors import ArtifactError, InputError, NotFoundError, OutputExistsError
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.paths import sibling
 from spade_pyserini.formats.sealed_json import read_sealed
@@ -251,3 +251,27 @@ def test_bad_models_corpora_and_outputs(
     assert output.read_text() == "mine\n"
     arguments = ("--corpus", tiny_corpus, "--model", t5, "--output", tmp_path / "q.txt")
     assert run("expand", *arguments).code == 2
+
+
+@pytest.mark.parametrize("step", ["write_sealed", "_remove_shards", "remove"])
+def test_a_kill_after_the_shards_were_joined(
+    t5: Path, tiny_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """The output has its name: the same call completes the rest, then says that it exists."""
+    corpus, output = open_corpus(str(tiny_corpus)), tmp_path / "queries.jsonl"
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(f"spade_pyserini.baselines.expand.{step}", killed)
+        expand_corpus(corpus, str(t5), output, SAMPLING)
+    assert sibling(output, "shards.manifest.json").exists()
+    with pytest.raises(OutputExistsError, match="exists already"):
+        expand_corpus(corpus, str(t5), output, SAMPLING)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [output.name, f"{output.name}.manifest.json"]
+    assert len(list(expanded(corpus, output))) == 30
+    output.write_text(output.read_text() + "\n")
+    with pytest.raises(ArtifactError, match=r"edited or damaged.*; run spade expand again"):
+        expanded(corpus, output)

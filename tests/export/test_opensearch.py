@@ -13,6 +13,7 @@ from spade_pyserini import ImpactSearcher
 from spade_pyserini.errors import OutputExistsError, UsageError
 from spade_pyserini.export import opensearch
 from spade_pyserini.export.opensearch import BulkOptions, feature, query, write_bulk
+from spade_pyserini.formats.private_names import private_sibling
 from spade_pyserini.index import build_foreign_index, delete_documents
 from spade_pyserini.lucene import jvm
 from spade_pyserini.models.minilm import minilm_folder
@@ -198,3 +199,20 @@ def feature_search(
         return [(hit.doc, hit.score) for hit in searcher.search(builder.build(), k).scoreDocs]
 
     return search
+
+
+def test_an_export_that_was_killed_is_completed(
+    tiny_index: Path, tmp_path: Path, run: Commands
+) -> None:
+    """The mapping gets its name last; next to the other files is the folder of the killed one."""
+    base = tmp_path / "x"
+    flags = ("--index", tiny_index, "--to", "opensearch", "--output", base)
+    assert run("export", *flags).code == 0
+    names = sorted(path.name for path in tmp_path.iterdir())
+    refused = run("export", *flags)
+    assert refused.code == 1 and "exists already" in refused.err
+    (tmp_path / "x.mapping.json").unlink()
+    assert run("export", *flags).code == 1  # files of somebody else, for all we know
+    private_sibling(base).mkdir()
+    assert run("export", *flags).code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == names

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.java
 MOST = 10
 # Commands, and file systems with too little space, or too few inodes, for what they write.
 DISKS = [
-    *(("index", "size=24k"), ("index", "nr_inodes=6"), ("index-add", "size=60k")),
+    *(("index", "size=24k"), ("index", "nr_inodes=6"), ("index-add", "size=100k")),
     *(("encode", "size=8k"), ("train", "size=300k"), ("index-anserini", "size=32k")),
 ]
 SLOW = {"index-anserini", "train"}

@@ -35,7 +35,7 @@ from spade_pyserini.models.systems.transformer import (
 )
 from spade_pyserini.models.wordpieces import WordPieces
 
-SCALE = 256 / 5  # Pyserini's quantization of documents and queries: weights from 0 to 5 become 8 bits
+SCALE = 256 / 5  # Pyserini's quantization: weights from 0 to 5 become 8 bits
 IDF = "idf.json"  # the weights of query terms of OpenSearch's models
 QUERY_LENGTH = 256  # tokens of a query that Pyserini reads
 
