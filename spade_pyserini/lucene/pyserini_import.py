@@ -64,7 +64,7 @@ def _replaced_urlopen(names: list[str]) -> Iterator[None]:
     def urlopen(*_: object, **__: object) -> io.BytesIO:
         return io.BytesIO(json.dumps(records).encode())
 
-    urllib.request.urlopen = urlopen  # type: ignore[assignment]
+    urllib.request.urlopen = urlopen
     try:
         yield
     finally:
