@@ -59,7 +59,7 @@ def _write_jar(classes: Path, path: Path, digest: str) -> None:
 
 if __name__ == "__main__":
     try:
-        for source in map(Path, sys.argv[1:] or [str(anserini_jar())]):
-            print(build_jar(source))
+        for source in sys.argv[1:] or [str(anserini_jar())]:
+            print(build_jar(Path(source)))
     except SpadeError as error:
         sys.exit(f"error: {error}")
