@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     description = (
         "Serve an index: a page to search, to compare with BM25 and to see why a document matches, "
         "and the same as JSON. Only this machine can reach it, unless --host says otherwise. "
-        "A change of the index is noticed. Ctrl-C stops the server."
+        "If the index changes, the new one is served. Ctrl-C stops the server."
     )
     parser = arguments.new_parser("serve", description, EXAMPLE)
     add = parser.add_argument
@@ -40,11 +40,11 @@ def parser() -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="NAME|FILE",
-        help="mark judged documents of queries that are topics of these splits or qrels files",
+        help="show the judgements of queries that are topics of these splits or qrels files",
     )
     add("--topics", metavar="NAME|FILE", help="the topics of --qrels, if that is a file")
     add("--model", metavar="NAME|DIR", help="expand texts with this model, loaded when needed")
-    add("--tokenizer", metavar="NAME|PATH", help="of an index that another tool built")
+    add("--tokenizer", metavar="NAME|PATH", help="tokenizer, if another tool built the index")
     arguments.add_data_dir(parser)
     add("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all networks")
     add("--port", type=arguments.integer(0, 65535), default=8080, help="0 for any free port")
@@ -74,8 +74,8 @@ def run(options: argparse.Namespace) -> None:
     listener = server.listen(options.host, options.port)
     if not server.is_loopback(options.host):
         logger.warning(
-            "%s can be reached from other machines: everybody there can read the documents of the "
-            "index. There is no login and no encryption; put a proxy in front for both",
+            "%s can be reached from other machines: anyone there can read the documents of the "
+            "index. There is no login and no encryption; use a proxy that adds both",
             options.host,
         )
     with listener:
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _options(options: argparse.Namespace) -> ServeOptions:
-    """What to serve. Mistakes in paths and names are found here, before the server starts."""
+    """Return what to serve. Wrong paths and names are errors here, before the server starts."""
     from spade_pyserini.index.opening import locate
     from spade_pyserini.models.systems.recognise import check_model
     from spade_pyserini.serve.judgements import read_judgements
@@ -118,14 +118,14 @@ def _options(options: argparse.Namespace) -> ServeOptions:
 
 
 def _counts(index: Path, manifest: IndexManifest) -> Path | None:
-    """The counts of the corpus, which some models need to weigh the terms of a text."""
+    """Return the counts of the corpus, which some models need to weigh the terms of a text."""
     from spade_pyserini.analysis.stats import find_counts
 
     return find_counts(index, manifest)
 
 
 def _texts_opener(options: argparse.Namespace) -> Callable[[IndexManifest], Texts]:
-    """A function that opens the texts: of ``--corpus``, or those that the manifest remembers."""
+    """Return a function that opens the texts: ``--corpus``, or the corpus in the manifest."""
     from spade_pyserini.corpora import apply_transforms
     from spade_pyserini.search.texts import Texts, open_texts
 

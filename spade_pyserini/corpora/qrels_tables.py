@@ -1,4 +1,4 @@
-"""Judgements in tables: columns of topic ids and document ids, and one of grades or none."""
+"""Judgements in tables: columns of topic ids and document ids, optionally one of grades."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 def qrels_table(path: Path) -> Reader | None:
-    """Return a function that reads the judgements of a table; None for TREC's and BEIR's format."""
+    """Return a function that reads the judgements of a table; None for TREC's and BEIR's TSV."""
     form = table_format(path, _is_header)
     return None if form is None else partial(_read, form)
 

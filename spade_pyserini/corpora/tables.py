@@ -1,6 +1,6 @@
-"""Tables that are not documents: queries, judgements, and pairs of both, in the usual formats.
+"""Tables of queries, of judgements, or of pairs of a query and a text.
 
-CSV, TSV with a header, JSON lines, JSON arrays and Parquet, plain or compressed.
+The formats are CSV, TSV with a header, JSON lines, JSON arrays and Parquet, plain or compressed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from spade_pyserini.errors import InputError
 from spade_pyserini.formats.lines import read_lines
 
 logger = logging.getLogger(__name__)
-# Whether the first line of a TSV file, given as cells, names columns.
 IsHeader = Callable[[list[str]], bool]
+"""Returns whether the cells of the first line of a TSV file are names of columns."""
 
 
 def table_format(path: Path, is_header: IsHeader) -> RowFormat | None:
     """Return the format of a table by the name of its file; None if it is not a table.
 
-    A TSV file is one if ``is_header`` accepts its first line.
+    A TSV file is a table if ``is_header`` accepts its first line.
     """
     kind = file_kind(path)
     if kind == "json":
@@ -48,7 +48,7 @@ def table_rows(form: RowFormat, path: Path, names: Sequence[str] = ()) -> Iterat
 
 
 def require_column(names: Sequence[str], known: Sequence[str], what: str, path: Path) -> str:
-    """Return the first of the names ``known`` that is a column, or raise `InputError`."""
+    """Return the first name of ``known`` that is a column. ``what`` describes it in the error."""
     column = guess_column(names, known)
     if column is None:
         message = f"no column for {what} among {listed(names)}"
@@ -57,6 +57,6 @@ def require_column(names: Sequence[str], known: Sequence[str], what: str, path: 
 
 
 def log_columns(path: Path, **columns: str | None) -> None:
-    """Log which columns are read: ``a.csv: query from `question`, grade: 1 for all``."""
+    """Log which columns are read: ``a.csv: ids from `qid`, queries from `question` ``."""
     parts = [f"{part} from `{name}`" for part, name in columns.items() if name]
     logger.info("%s: %s", path, ", ".join(parts))

@@ -1,7 +1,8 @@
-"""Topics in tables: a column of queries, and one of ids or none."""
+"""Topics in tables: a column of queries and, optionally, a column of ids."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -16,12 +17,13 @@ from spade_pyserini.records import Topic
 
 IDS = ("_id", "qid", "query_id", "query-id", "queryid", "topic_id", "id")
 TEXTS = ("query", "text", "question", "title", "topic")
+logger = logging.getLogger(__name__)
 
 
 def topic_table(path: Path) -> Reader | None:
-    """Return a function that reads the topics of a table; None for the formats of Pyserini."""
+    """Return a function that reads the topics of a table; None for Pyserini's formats."""
     form = table_format(path, _is_header)
-    if form is None or isinstance(form, JsonLines):  # BEIR's and Anserini's, or a JSON object
+    if form is None or isinstance(form, JsonLines):  # `formats.topics` reads these
         return None
     return partial(_read, form)
 
@@ -34,7 +36,9 @@ def _is_header(cells: list[str]) -> bool:
 def _read(form: RowFormat, path: Path) -> Iterator[tuple[int, Topic]]:
     names = form.columns(path)
     qids, texts = guess_column(names, IDS), require_column(names, TEXTS, "the queries", path)
-    log_columns(path, ids=qids or "the number of the row", queries=texts)
+    log_columns(path, ids=qids, queries=texts)
+    if qids is None:
+        logger.info("%s: no column of ids, the id is the number of the row, from 1", path)
     columns = [name for name in (qids, texts) if name]
     for number, row in enumerate(table_rows(form, path, columns), start=1):
         try:

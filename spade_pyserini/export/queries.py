@@ -1,9 +1,9 @@
-"""Queries of topics in the forms that other engines read.
+"""Write the queries of topics in the formats of other engines.
 
 ==============  ============================================================================
 ``opensearch``  the body of ``_msearch``: for each topic the line ``{}``, then a line with the query
 ``pisa``        PyTerrier's columns: ``{"qid": "7", "query": "", "query_toks": {"cat": 1}}``
-``milvus``      ``{"qid": "7", "vector": {"4937": 1.0}}``, dimensions are ids of WordPieces
+``milvus``      ``{"qid": "7", "vector": {"4937": 1.0}}``; a dimension is the id of a WordPiece
 ==============  ============================================================================
 """
 
@@ -34,7 +34,7 @@ class QueryOptions:
 
     engine: one of `ENGINES`.
     field, hits, with_text: for OpenSearch, the type of the field, the number of hits, and whether
-        they contain the titles and texts.
+        hits contain titles and texts.
     """
 
     engine: str
@@ -58,9 +58,9 @@ def write_queries(
     """Write the queries of all topics, in their order; return how many were written.
 
     ``queries`` encodes the topics; a tokenizer stands for boolean queries. A topic without any term
-    has no hits. For OpenSearch it becomes a query that matches
-    nothing, because responses are identified by their order. PISA and Milvus refuse empty queries,
-    so it is left out. A warning names such topics.
+    has no hits. For OpenSearch, it becomes a query that matches nothing, because responses are
+    identified by their order. For PISA and Milvus, which refuse empty queries, it is left out. A
+    warning names such topics.
     """
     path = Path(output)
     refuse_existing(path, overwrite)

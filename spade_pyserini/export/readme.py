@@ -36,9 +36,9 @@ class Export:
     index: the impact index. tokenizer: its tokenizer, if the index was built without one.
     output: the file or folder that was written, or the start of the names of several files. The
         README is next to it.
-    collection: the name of the documents in the engine.
+    collection: the name of the index or collection in the engine.
     uri: the address of Milvus.
-    field, with_text: of OpenSearch, the type of the field, and whether texts were written.
+    field, with_text: for OpenSearch, the type of the field, and whether texts were written.
     """
 
     engine: str
@@ -57,7 +57,7 @@ class Export:
 
 
 def write_readme(export: Export, *, overwrite: bool = False) -> Path:
-    """Write the README of an export, and its tokenizer if there is one; return its path."""
+    """Write the README, and the tokenizer if there is one; return the path of the README."""
     refuse_existing(export.readme, overwrite)
     wordpieces = _tokenizer(export)
     if wordpieces is not None:
@@ -90,12 +90,12 @@ def write_readme(export: Export, *, overwrite: bool = False) -> Path:
 
 
 def collection_name(name: str) -> str:
-    """Return a name that OpenSearch and Elasticsearch accept for an index: ``Pydoc`` ``pydoc``."""
+    """Return an index name that OpenSearch and Elasticsearch accept: ``Pydoc`` gives ``pydoc``."""
     return safe_file_name(name).lower().lstrip("-_+") or "unnamed"
 
 
 def example_query(index: Path) -> str:
-    """Return the words of a document with the largest impacts: a query that has hits."""
+    """Return a query that has hits: the words with the largest impacts in a document."""
     with open_postings(index, check=False) as postings:
         for _, impacts in postings.all_vectors(1):
             ranked = sorted(impacts, key=lambda term: (-impacts[term], term))

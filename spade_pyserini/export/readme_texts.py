@@ -71,7 +71,7 @@ The file is in CIFF, the Common Index File Format. Impacts are stored as term fr
 engine must sum the frequencies of the query terms, without BM25 and length normalization. It must
 not change the terms: no stemming, no stop words.
 
-Look into the file from Python (small files only, it is read into memory):
+Search the file from Python (the complete file is read into memory, so it must be small):
 
 ```python
 from spade_pyserini.export.ciff import read_ciff
@@ -120,7 +120,7 @@ Load the documents; `"errors":false` means that all documents of a file were sto
             -H 'Content-Type: application/x-ndjson' --data-binary "@$$part"
     done
 
-Search for the two strongest terms of a document:
+Search for the two terms with the largest impacts in a document:
 
     curl -sS -XPOST "$$HOST/$collection/_search?pretty" -H 'Content-Type: application/json' \\
         --data-binary @$file.query.json

@@ -1,4 +1,4 @@
-"""The query side of vectors or of an index: how queries must be encoded to search them.
+"""The query side of vectors or of an index: the encoding of queries that a search needs.
 
 ==========  ======================================================================================
 boolean     each distinct WordPiece of the query has weight 1 (SpaDE, TILDEv2)
@@ -7,12 +7,12 @@ table       each distinct WordPiece has the weight that a table gives it, idf fo
 neural      a model encodes the query (SPLADE, uniCOIL)
 ==========  ======================================================================================
 
-Manifests hold the record. A table is a file of its own next to the vectors or the index::
+The manifest records a `QuerySide`. A table is a file next to the vectors or the index::
 
     index/pydoc.doc-v2.queries-1f0c9a3be2d4.json       {"side": {...}, "weights": {"cat": 212, ...}}
 
-Its name has the first digits of its fingerprint, so that an index can be replaced by one with
-another table while a search reads it.
+The file name contains the first digits of the fingerprint. Old and new table can therefore exist
+at the same time, while an index is replaced and a search still reads the old one.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 
 FORMAT = "spade_pyserini.queries/1"
 KINDS = BOOLEAN_KIND, WORDS, TABLE, NEURAL = "boolean", "words", "table", "neural"
-LARGEST_WEIGHT = 255  # of a term in a table
-MOST_BYTES = 1 << 26  # of a table of another tool
-DIGITS = 12
+LARGEST_WEIGHT = 255  # the largest weight in a table
+MOST_BYTES = 1 << 26  # largest size of a file with the table of another tool
+DIGITS = 12  # number of digits of the fingerprint in a file name
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class QuerySide:
     prompt: str = ""
 
     def recorded(self) -> dict[str, str]:
-        """The record for a manifest."""
+        """Return the values that a manifest records."""
         return asdict(self)
 
 
@@ -62,7 +62,7 @@ BOOLEAN = QuerySide()
 
 
 def query_side(values: Mapping[str, str] | None) -> QuerySide:
-    """Return the query side of a manifest; earlier versions had boolean queries only."""
+    """Return the query side of a manifest; boolean if it has none, as in earlier versions."""
     side = QuerySide(**values) if values else BOOLEAN
     if side.kind not in KINDS:
         message = f"the vectors need queries of the kind {side.kind!r}, which this version"
@@ -77,7 +77,7 @@ def weights_fingerprint(weights: Mapping[str, int], prompt: str = "") -> str:
 
 
 def weights_path(folder: Path, side: QuerySide) -> Path:
-    """The file of a table: ``index/X`` gives ``index/X.queries-1f0c9a3be2d4.json``."""
+    """Return the file of a table: ``index/X`` gives ``index/X.queries-1f0c9a3be2d4.json``."""
     return sibling(folder, f"queries-{side.fingerprint[:DIGITS]}.json")
 
 
@@ -94,19 +94,19 @@ def load_weights(folder: Path, side: QuerySide) -> dict[str, int]:
         return {}
     path = weights_path(folder, side)
     if not path.is_file():
-        message = f"{folder}: {path.name} is missing next to it, the weights of query terms"
-        raise ArtifactError(f"{message}; copy it, or build it again")
+        message = f"{folder}: the weights of query terms are missing, {path.name} next to it"
+        raise ArtifactError(f"{message}; copy this file, too, or encode or index again")
     weights: dict[str, int] = read_sealed(path, FORMAT)["weights"]
     if weights_fingerprint(weights, side.prompt) != side.fingerprint:
         message = f"{path}: these weights of query terms belong to other vectors"
-        raise ArtifactError(f"{message}; build it again with overwrite=True")
+        raise ArtifactError(f"{message}; encode or index again with overwrite=True")
     return weights
 
 
 def save_side(folder: Path, side: QuerySide, weights: Mapping[str, int]) -> None:
     """Write a query side and its table next to an output that has no manifest.
 
-    Nothing is written for boolean queries, and what is there is removed.
+    For boolean queries without a prompt, no file is written, and an existing file is removed.
     """
     path = sibling(folder, "queries.json")
     if side == BOOLEAN:
@@ -139,7 +139,7 @@ def read_term_weights(path: Path) -> dict[str, float]:
     """Read a table of another tool: a JSON object of terms and weights, plain or ``.gz``.
 
     OpenSearch publishes the idf of its models in this form. Raises `InputError` for a weight that
-    is negative, infinite or no number.
+    is negative, infinite or not a number.
     """
     values = read_json_file(path, MOST_BYTES)
     for term, weight in values.items():

@@ -1,12 +1,12 @@
-"""Topics that a query encoder encoded already: terms with weights, integers from 1.
+"""Encoded topics: the terms of each topic with their weights, integers from 1.
 
 ===================  =============================================================================
-``.tsv``, ``.txt``   ``id <tab> term term term``; a term is repeated as often as its weight, as in
-                     the files that Anserini publishes
+``.tsv``, ``.txt``   ``id <tab> term term term``; a term of weight n occurs n times, as in the
+                     files that Anserini publishes
 ``.jsonl``           ``{"_id": ..., "vector": {term: weight, ...}}``; the field can have any name
 ===================  =============================================================================
 
-Both are read plain or with ``.gz``. Pyserini reads the first form alone.
+Both forms are read plain or as ``.gz``. Pyserini reads only the first one.
 """
 
 from __future__ import annotations
@@ -86,13 +86,13 @@ def _read_jsonl(path: Path, field: str) -> Iterator[tuple[int, str, dict[str, in
         values = read_json_object(line, path, number)
         qid = next((values[key] for key in ("_id", "qid", "id") if key in values), None)
         if not isinstance(qid, str | int) or isinstance(qid, bool):
-            raise InputError("a topic needs its id in `_id` or `qid`", path, number)
+            raise InputError("a topic needs its id in `_id`, `qid` or `id`", path, number)
         if field in values:
             yield number, str(qid), _weights(values[field], field, path, number)
 
 
 def _weights(vector: Any, field: str, path: Path, line: int) -> dict[str, int]:
-    """Check the vector of a topic."""
+    """Return the vector of a topic, or raise `InputError` if it is not valid."""
     if not isinstance(vector, dict):
         raise InputError(f"`{field}` must be an object that maps terms to weights", path, line)
     for term, weight in vector.items():

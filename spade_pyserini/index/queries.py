@@ -1,4 +1,4 @@
-"""The encoder of the queries of an index, as its manifest says."""
+"""Open the query encoder that the manifest of an index describes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spade_pyserini.models.queries import (
 from spade_pyserini.models.wordpieces import WordPieces
 
 MakeQueries = Callable[[WordPieces], QueryEncoder]
-"""Makes the encoder of queries for an index with this tokenizer."""
+"""Makes the query encoder for an index with this tokenizer."""
 
 
 def index_queries(
@@ -25,10 +25,11 @@ def index_queries(
     wordpieces: WordPieces,
     make_queries: MakeQueries | None = None,
 ) -> QueryEncoder:
-    """Return the encoder of the queries of the index in ``folder``.
+    """Return the query encoder for the index in ``folder``.
 
-    If ``make_queries`` is given, its encoder is used and compared with the manifest. An index of
-    vectors of another tool does not say which queries it needs, so any are accepted.
+    If ``make_queries`` is given, its encoder is used, after it was compared with the manifest. If
+    another tool encoded the vectors, the manifest does not describe queries: then any encoder with
+    the same vocabulary is accepted.
     """
     if make_queries is not None:
         queries = make_queries(wordpieces)

@@ -1,8 +1,8 @@
-"""Prepare a process for importing pyserini: start the JVM first, and make it work offline.
+"""Prepare a process for importing pyserini: start the JVM, and make the import work offline.
 
 Pyserini 2 downloads its list of prebuilt indexes while ``pyserini.prebuilt_index_info`` is
-imported, and nearly all of its modules import that one. Without a network, ``import
-pyserini.search.lucene`` therefore raises `URLError`, also if only local indexes are searched.
+imported, and nearly all modules of pyserini import that one. Without a network, ``import
+pyserini.search.lucene`` therefore raises `URLError`, even if only local indexes are searched.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_LOOKUPS = 100  # names that pyserini looks up in its lists while it is impo
 
 @cache
 def prepare_pyserini() -> None:
-    """Start the JVM and import the list of prebuilt indexes, without it if there is no network.
+    """Start the JVM and import pyserini's list of prebuilt indexes; empty without a network.
 
     Call it before the first import from pyserini. Without a network, a prebuilt index that is asked
     for by name still raises pyserini's error about the download.
@@ -57,7 +57,7 @@ def _import_without_lists() -> None:
 
 @contextmanager
 def _replaced_urlopen(names: list[str]) -> Iterator[None]:
-    """Answer all requests in the block with entries that have these names."""
+    """Make `urlopen` answer all requests in the block with empty entries of these names."""
     records = [{"name": name, **dict.fromkeys(FIELDS)} for name in names]
     original = urllib.request.urlopen
 
@@ -72,7 +72,7 @@ def _replaced_urlopen(names: list[str]) -> Iterator[None]:
 
 
 def _forget(module: Any) -> None:
-    """Remove what `_replaced_urlopen` answered: later requests go to the network again."""
+    """Remove the entries of `_replaced_urlopen`; later requests use the network again."""
     module.urlopen = urllib.request.urlopen
     for name, value in vars(module).items():
         if getattr(value, "_info", None) is not None:

@@ -1,4 +1,4 @@
-"""The card of a saved model, ``README.md``: what is known about it, in the form of the hub."""
+"""The card of a saved model, ``README.md``: origin, licence and settings, in the hub's format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEFT_OUT = ("backbone", "base", "base_fingerprint", "model_type", "trained")
 def write_card(folder: Path, config: SpadeConfig, origin: str | None) -> None:
     """Write the card of the model that was saved in ``folder``.
 
-    ``origin`` is the name or folder that the model was loaded from. Its licence is looked up there.
+    ``origin`` is the name or folder that the model was loaded from; the licence is read from there.
     """
     source = origin_folder(origin)
     licence = card_licence(source) if source else None
@@ -44,7 +44,7 @@ def base_model(config: SpadeConfig) -> str:
 
 
 def origin_folder(origin: str | None) -> Path | None:
-    """Return the folder of a shipped or local model, without a download."""
+    """Return the folder of a shipped or local model, or None; nothing is downloaded."""
     from spade_pyserini.models.wordpieces import PRETRAINED
 
     if origin is None:
@@ -69,7 +69,7 @@ def card_licence(folder: Path) -> str | None:
 
 
 def front_matter(licence: str | None) -> str:
-    """The lines about the licence at the top of a card."""
+    """Return the lines about the licence at the top of a card."""
     name, _, rest = (licence or UNKNOWN).partition(" (")
     return f"license: {name}" + (f"\nlicense_name: {rest.removesuffix(')')}" if rest else "")
 
@@ -80,10 +80,10 @@ def _origin(origin: str | None, licence: str | None) -> str:
             "It was built with `SpadeModel.from_backbone`. Its training data is not recorded; the "
             "licences of the base model and of the training data apply."
         )
-    terms = f"its licence is {licence}" if licence else "its licence is not known"
+    terms = f"has the licence {licence}" if licence else "has an unknown licence"
     return (
-        f"It was loaded from `{origin}` and saved again, with or without changes: {terms}, and its "
-        "card describes the training data."
+        f"It was loaded from `{origin}` and saved again, with or without changes. `{origin}` "
+        f"{terms}; see its card for the training data."
     )
 
 

@@ -112,7 +112,7 @@ class SpadeEncoder:
         return replace(self, precision=precision)
 
     def unchecked_precision(self, precision: str) -> SpadeEncoder:
-        """Return an encoder with another precision for a device that other machines have."""
+        """Return an encoder with another precision, for other machines: it is not checked here."""
         return replace(self, precision=precision)
 
     def expansion_only(self) -> SpadeEncoder:

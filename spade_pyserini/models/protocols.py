@@ -31,7 +31,7 @@ class EncoderConfig(Protocol):
 
     @property
     def k(self) -> int:
-        """The number of terms that each token may add; 0 if the system does not have it."""
+        """The number of terms that each token may add; 0 if the system has no such limit."""
 
     @property
     def max_length(self) -> int:
@@ -39,7 +39,7 @@ class EncoderConfig(Protocol):
 
     @property
     def bits(self) -> int:
-        """The size of a quantized impact."""
+        """The size of a quantized impact in bits."""
 
     @property
     def scale(self) -> float | None:
@@ -47,7 +47,7 @@ class EncoderConfig(Protocol):
 
     @property
     def saturate(self) -> bool:
-        """Whether weights are log(1 + weight) of the sum of both encoders."""
+        """Whether the weight of a term is log(1 + x) of the sum x of both encoders."""
 
     @property
     def prune_ratio(self) -> float:
@@ -105,7 +105,7 @@ class DocumentEncoder(Protocol):
         """Return an encoder with another precision, which the device must support."""
 
     def unchecked_precision(self, precision: str) -> Self:
-        """Return an encoder with another precision for a device that other machines have."""
+        """Return an encoder with another precision, for other machines: it is not checked here."""
 
     def to(self, device: str | torch.device) -> Self:
         """Return a copy on another device, or this encoder if it is there already."""
@@ -114,7 +114,7 @@ class DocumentEncoder(Protocol):
         """Raise `UsageError` if the device does not support the precision."""
 
     def fixed(self) -> AbstractContextManager[None]:
-        """A block in which the weights do not change, to prepare them once for many batches."""
+        """Return a context in which the weights do not change, to prepare them for many batches."""
 
     def cut_documents(self, texts: list[str]) -> list[DocumentIds]:
         """Return the ids of documents, cut to the maximum length, and how much was left out."""
@@ -135,7 +135,7 @@ class DocumentEncoder(Protocol):
         """
 
     def aggregate(self, weighting: Tensor, expansion: Tensor) -> Tensor:
-        """Combine the two vectors of `components` to that of `weigh`, [batch, n]."""
+        """Combine the two vectors of `components` into the vector of `weigh`, [batch, n]."""
 
     def explain(self, text: str) -> list[TermWeight]:
         """Return the terms of a text's vector with their origin, the largest impact first."""
@@ -151,7 +151,7 @@ class CorpusEncoder(DocumentEncoder, Protocol):
         """Return an encoder for a corpus with these document frequencies and removed terms."""
 
     def expansion_only(self) -> Self:
-        """Return an encoder of expansion vectors only, to find the terms that are noise."""
+        """Return an encoder of expansion vectors only, to decide which terms to remove."""
 
 
 class CorpusConfig(EncoderConfig, Protocol):

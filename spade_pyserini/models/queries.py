@@ -127,7 +127,7 @@ class TableQueries:
 
 @dataclass(frozen=True)
 class PreEncodedQueries:
-    """Queries that another tool encoded, by their ids: the text of a query is its id here."""
+    """Queries that another tool encoded. The text of a query is its id, the key of its vector."""
 
     wordpieces: WordPieces
     vectors: Mapping[str, dict[str, int]]
@@ -152,7 +152,7 @@ def open_queries(
 ) -> QueryEncoder:
     """Return the encoder that a query side describes; ``source`` names the vectors or the index.
 
-    Raises `UsageError` if that is a neural model, which is never loaded by itself.
+    Raises `UsageError` for a neural model: it is loaded only if the user names it.
     """
     if side.kind == WORDS:
         return WordQueries(wordpieces, side.prompt)
@@ -166,12 +166,12 @@ def open_queries(
 
 
 def as_queries(source: WordPieces | QueryEncoder) -> QueryEncoder:
-    """Return a query encoder; a tokenizer stands for its boolean queries."""
+    """Return a query encoder; for a tokenizer, the encoder of boolean queries."""
     return BooleanQueries(source) if isinstance(source, WordPieces) else source
 
 
 def check_vocabulary(queries: QueryEncoder, wordpieces: WordPieces, source: object) -> None:
-    """Raise `UsageError` if the terms of queries are not those of vectors or an index."""
+    """Raise `UsageError` if queries and ``source`` have different vocabularies."""
     if queries.wordpieces.fingerprint != wordpieces.fingerprint:
         message = f"the query encoder has another vocabulary than {source}"
         raise UsageError(f"{message}; their terms would not match")
@@ -180,7 +180,7 @@ def check_vocabulary(queries: QueryEncoder, wordpieces: WordPieces, source: obje
 def check_queries(expected: QuerySide, queries: QueryEncoder, source: object) -> None:
     """Raise `UsageError` if ``queries`` is not the encoder that vectors or an index need.
 
-    Encoded queries are not checked: they do not say which model encoded them.
+    `PreEncodedQueries` are not checked: which model encoded them is not known.
     """
     if isinstance(queries, PreEncodedQueries):
         return

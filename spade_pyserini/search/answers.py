@@ -37,7 +37,7 @@ class MatchedTerm(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A hit with what a reader needs. Title and snippet are None if the text is not known."""
+    """A hit with title, snippet and matched terms. Both texts are None if they are not known."""
 
     rank: int
     docid: str
@@ -156,29 +156,29 @@ def _describe(
 def _terms_in_text(
     searcher: Searcher, matched: Mapping[str, float], document: Document | None
 ) -> Collection[str] | None:
-    """The terms of a document's text, or those of them that match; None if it is not known."""
+    """Return the terms of a text, of BM25 only the matched ones; None if the text is unknown."""
     if document is None:
         return None
-    if isinstance(searcher, Bm25Searcher):  # it matches nothing else
+    if isinstance(searcher, Bm25Searcher):  # BM25 matches only terms of the text
         return matched
     return frozenset(searcher.text_terms(document.contents))
 
 
 def matched_terms(searcher: Searcher, query: str, docid: str) -> Mapping[str, float]:
-    """Return the terms of a hit with their weights.
+    """Return the terms of the query that a hit has, with their parts of the score.
 
-    Raises `ArtifactError` if the index does not find its own hit again.
+    Raises `ArtifactError` if the index has no document with the id of the hit.
     """
     try:
         return searcher.matched_terms(query, docid)
     except UsageError:
-        message = f"{searcher.index}: damaged, it returns {docid!r} but does not have it"
+        message = f"{searcher.index}: damaged, it has no document {docid!r}, which is a hit"
         cure = "check it with `spade index --verify`, or build it again"
         raise ArtifactError(f"{message}; {cure}") from None
 
 
 def _matched_terms_of_word(searcher: Searcher, weights: Mapping[str, float]) -> MatchedTermsOfWord:
-    """A function for snippets. A word matches if its matched terms are half of it or more."""
+    """Return a function for snippets: the matched terms of a word, if they are half of it."""
 
     @cache
     def of_word(word: str) -> frozenset[str]:
@@ -195,7 +195,7 @@ def _as_json(snippet: Snippet | None) -> dict[str, Any] | None:
 
 
 def _lines(answer: Answer, color: bool) -> list[str]:
-    """The lines of a hit: rank, id, score and title; the snippet; the matched terms."""
+    """Return the lines of a hit: rank, id, score and title; the snippet; the matched terms."""
     begin, end = (BOLD, RESET) if color else ("", "")
     title = answer.title.marked(begin, end) if answer.title else ""
     head = f"{answer.rank:4}. {printable(answer.docid)}  ({answer.score:.6g})"

@@ -1,4 +1,4 @@
-"""Query encoders that the manifest of an index does not contain: neural models, encoded topics."""
+"""Query encoders that the user must give, because no index contains them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def neural_queries(name: str) -> MakeQueries:
     """Return a function for `ImpactSearcher` that loads the query encoder of a model.
 
-    ``name`` is its folder or its name. The model, and torch, are loaded when an index is opened.
+    ``name`` is the folder or name of the model. It is loaded, with torch, when an index is opened.
     """
 
     @cache

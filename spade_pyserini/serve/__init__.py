@@ -1,4 +1,4 @@
-"""A server for one impact index: JSON and a page to search and look at. See ``spade serve``.
+"""A server for one impact index, with a search page and a JSON API. See ``spade serve``.
 
 A request passes through these modules::
 

@@ -1,4 +1,4 @@
-"""Answer a query with SpaDE and BM25: hits, their texts, what moved, and judgements."""
+"""Answer a query with SpaDE and BM25: hits, texts, ranks in the other engine, judgements."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from spade_pyserini.serve.records import (
     SearchAnswer,
 )
 
-COMPARED = 100  # hits of the other engine among which a hit is looked up
+COMPARED = 100  # the rank of a hit is looked up among so many hits of the other engine
 
 
 class _Ranking:
-    """The hits of one engine, and how long they took."""
+    """The hits of one engine, and the time of the search."""
 
     def __init__(self, searcher: Searcher, query: str, terms: list[str] | None, k: int) -> None:
         self.searcher, self.query = searcher, query
@@ -50,13 +50,13 @@ class _Ranking:
         self.terms = searcher.query_terms(query) if terms is None else terms
 
     def weights(self, docid: str) -> Mapping[str, float]:
-        """The terms of a document that were searched, with their weights."""
+        """Return the searched terms that a document has, with their weights."""
         matched = matched_terms(self.searcher, self.query, docid)
         return {term: weight for term, weight in matched.items() if term in self.terms}
 
 
 class Engines:
-    """The searchers of a request, and what they need to answer it."""
+    """The searchers, texts and judgements to answer a request with."""
 
     def __init__(
         self,

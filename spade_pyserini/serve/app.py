@@ -23,7 +23,7 @@ from spade_pyserini.serve.page import Page, search_page
 from spade_pyserini.serve.service import Service
 from spade_pyserini.serve.workers import Workers
 
-EXPANDING = 16  # texts that wait for the model
+EXPANDING = 16  # requests of /expand that may wait; more are refused
 DESCRIPTION = "Search an impact index of SpaDE, and see why its documents match."
 T = TypeVar("T")
 
@@ -119,7 +119,7 @@ def _add_documents(app: FastAPI, service: Service, workers: Workers, limits: Lim
 
     @app.get("/stats", response_model=records.StatsAnswer)
     async def stats() -> Response:
-        """Return what is served, and the limits."""
+        """Return the indexes that are served, and the limits."""
         return await _answer(workers, service.stats, write_stats)
 
     @app.get("/healthz")
@@ -160,7 +160,7 @@ def _html(page: Page) -> Response:
 
 
 def _writer(record: type[T]) -> Callable[[T], bytes]:
-    """A function that writes a record as JSON. It is faster than FastAPI's, which checks types."""
+    """Return a function that writes a record as JSON, faster than FastAPI: without type checks."""
     adapter: TypeAdapter[T] = TypeAdapter(record)
     return adapter.dump_json
 

@@ -62,7 +62,7 @@ def text_pieces(
     wordpieces: WordPieces,
     query_terms: Collection[str] = (),
 ) -> list[Piece]:
-    """Return a text in pieces with their impacts; pieces without an impact are joined."""
+    """Divide a text into words with an impact and the texts between them, which have none."""
     wanted = frozenset(query_terms)
     pieces: list[Piece] = []
     between = ""
@@ -80,7 +80,7 @@ def text_pieces(
 
 def describe_term(searcher: ImpactSearcher, find: FindDocuments, term: str, k: int) -> TermAnswer:
     """Return the documents with the largest impacts of a term."""
-    # Terms are separated by blanks in calls of Java: only those of the vocabulary are passed on.
+    # Java receives terms separated by blanks. Terms of the vocabulary contain no blank.
     if term not in searcher.wordpieces.term_ids:
         raise RefusedError(404, f"{term!r} is not a WordPiece of the vocabulary")
     frequency = searcher.document_frequencies([term])[term]
@@ -100,7 +100,7 @@ def describe_term(searcher: ImpactSearcher, find: FindDocuments, term: str, k: i
 def _document(
     searcher: ImpactSearcher, find: FindDocuments, docid: str
 ) -> tuple[list[DocumentTerm], Document | None]:
-    """The terms of a document, the largest impact first, and its text if it is known."""
+    """Return the terms of a document, the largest impact first, and its text if it is known."""
     impacts = searcher.doc(docid)
     if impacts is None:
         raise RefusedError(404, f"the index has no document {docid!r}")

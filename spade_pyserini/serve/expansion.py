@@ -21,7 +21,9 @@ logger = logging.getLogger(__name__)
 
 
 class Expander:
-    """A model by name. ``counts`` is the counts file of the corpus that it expands texts for.
+    """Expands texts with a model, given by its name or folder.
+
+    ``counts`` is the counts file of the corpus, which some models need.
 
     The model is loaded in a thread of its own, so that no request waits long for it.
     """
@@ -34,7 +36,7 @@ class Expander:
         self._done = threading.Event()
 
     def expand(self, text: str) -> ExpandAnswer:
-        """Return the terms of a text; raise `RefusedError` while the model is loaded."""
+        """Return the terms of a text; raise `RefusedError` until the model is ready."""
         encoder = self._ready()
         from spade_pyserini.serve.documents import text_pieces
 

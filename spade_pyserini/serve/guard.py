@@ -17,7 +17,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
-    # A page has a policy of its own; everything else needs nothing.
+    # Pages set another policy; the JSON of the other answers needs no resources.
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 
@@ -69,7 +69,7 @@ class Guard:
         return f"the body of the request is larger than {self._most:,} bytes"
 
     def _limited(self, receive: Receive) -> Receive:
-        """Count the bytes of a body whose length is not announced."""
+        """Count the bytes of a body: the request may not state its length."""
         received = 0
 
         async def limited() -> Message:
@@ -88,7 +88,7 @@ async def _refuse(send: Send, status: int, error: str) -> None:
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),  # what remains of the body is not read
+        (b"connection", b"close"),  # the rest of the body is not read
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

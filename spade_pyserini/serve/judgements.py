@@ -1,4 +1,4 @@
-"""Relevance judgements for queries as people type them: found by the text of the topic."""
+"""Relevance judgements for a typed query, if it has the same text as a judged topic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXAMPLES = 6  # topics that the page shows before the first search
 
 
 class JudgedTopic(NamedTuple):
-    """A topic with its grades by document id; a document is relevant from the grade ``level``."""
+    """A topic with its grades by document id; grades of ``level`` or more mean relevant."""
 
     qid: str
     text: str
@@ -29,7 +29,7 @@ class JudgedTopic(NamedTuple):
 
 
 class Judgements:
-    """The judged topics of several sets of judgements."""
+    """Judged topics, to look up by their texts."""
 
     def __init__(self, topics: Iterable[JudgedTopic] = ()) -> None:
         self._topics = {_key(topic.text): topic for topic in topics}
@@ -50,9 +50,10 @@ class Judgements:
 def read_judgements(
     names: Iterable[str], topics: str | None = None, *, data_dir: str | Path | None = None
 ) -> Judgements:
-    """Read judgements by name or file.
+    """Read relevance judgements and their topics.
 
-    ``topics`` has their queries; without it, a name such as ``pydoc/test`` stands for both.
+    names: splits such as ``pydoc/test``, which have topics, too, or files of judgements. topics:
+    the split or file with the topics; it is needed for files of judgements.
     """
     judged = []
     for name in names:

@@ -13,17 +13,17 @@ def default_threads() -> int:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a request may ask for, and what all requests together may use.
+    """The limits of a request, and of all requests together.
 
     - ``query``: characters of a query.
     - ``hits``: hits per engine with snippets and terms. ``brief_hits``: with ids and scores only.
     - ``removed``: terms that are removed from a query.
     - ``docid``: characters of a document id or a term.
     - ``body``: bytes of a request's body.
-    - ``text``: characters of a text to expand. Of longer documents, the beginning is explained.
+    - ``text``: characters of a text to expand, and of a document that ``/explain`` returns.
     - ``threads``: requests that are answered at the same time.
     - ``waiting``: requests that wait for a thread; more are refused.
-    - ``seconds``: time until a request is given up.
+    - ``seconds``: time after which a request without a result is refused.
     - ``connections``: open connections; more are refused.
     """
 
@@ -41,7 +41,7 @@ class Limits:
 
 
 class RefusedError(Exception):
-    """A request that is not answered: HTTP status, a message for people, seconds to wait."""
+    """A refused request: its HTTP status, a message, and seconds until the client may retry."""
 
     def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:
         super().__init__(message)

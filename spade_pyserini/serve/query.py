@@ -1,4 +1,4 @@
-"""A query as a request gives it: its terms, and what remains after some were removed."""
+"""The query of a request: its terms, and its text without the terms that were removed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WORD = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """What ``/search`` is asked for. removed: WordPieces of the query that are not searched."""
+    """The parameters of ``/search``. removed: WordPieces of the query that are not searched."""
 
     query: str
     k: int = 10
@@ -30,7 +30,7 @@ def searched_terms(searcher: ImpactSearcher, request: SearchRequest) -> list[str
 
 
 def describe_terms(searcher: ImpactSearcher, request: SearchRequest) -> list[QueryTerm]:
-    """Return each distinct WordPiece of the query once, and the words without any WordPiece."""
+    """Return the distinct WordPieces of the query, and the words that have no WordPiece."""
     spans = searcher.wordpieces.spans(request.query)
     frequencies = searcher.document_frequencies([span.term for span in spans if span.term])
     terms: dict[str, QueryTerm] = {}
@@ -43,7 +43,7 @@ def describe_terms(searcher: ImpactSearcher, request: SearchRequest) -> list[Que
 
 
 def remaining_text(searcher: ImpactSearcher, request: SearchRequest) -> str:
-    """Return the query for BM25: without the words of which every WordPiece was removed."""
+    """Return the query for BM25, without words whose WordPieces were all removed."""
     if not request.removed:
         return request.query
     spans = searcher.wordpieces.spans(request.query)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MarkedText:
-    """A text; ``marks`` are the start and end of each word that matches the query."""
+    """A text; ``marks`` are the start and end of each word that has a matched term."""
 
     text: str
     marks: list[tuple[int, int]]
@@ -17,8 +17,8 @@ class MarkedText:
 class MatchedTerm:
     """A term of the query that a document has.
 
-    weight: its part of the score. share: the same as a fraction of the score. in_text: whether the
-    text contains it; false if the model added it, null if the text is not known.
+    weight: its part of the score. share: the weight divided by the score. in_text: true if the text
+    contains it, false if the model added it, null if the text is not known.
     """
 
     term: str
@@ -32,7 +32,8 @@ class QueryTerm:
     """A WordPiece of the query.
 
     text: its characters in the query, from ``start`` to ``end``. term: null if the vocabulary does
-    not have the word. documents: number of documents with the term. removed: it was not searched.
+    not have the word. documents: number of documents with the term. removed: whether the search
+    left it out.
     """
 
     text: str
@@ -47,8 +48,8 @@ class QueryTerm:
 class HitAnswer:
     """A document of a ranking.
 
-    other_rank: its rank in the ranking of the other engine; null if it is not among the first
-    ``compared`` there. grade: its judgement, if there is one.
+    other_rank: its rank in the other engine; null if it is not among the first ``compared`` hits
+    there. grade: its relevance judgement, null if there is none.
     """
 
     rank: int
@@ -63,7 +64,7 @@ class HitAnswer:
 
 @dataclass(frozen=True)
 class EngineAnswer:
-    """The hits of one engine. milliseconds: for tokenizing and searching, without snippets."""
+    """The hits of one engine. milliseconds: time of the search, without snippets."""
 
     index: str
     terms: list[str]
@@ -73,7 +74,7 @@ class EngineAnswer:
 
 @dataclass(frozen=True)
 class Judged:
-    """The query is a topic with judgements; relevant: how many documents have ``level`` or more."""
+    """The topic of the query. relevant: number of documents with a grade of ``level`` or more."""
 
     qid: str
     relevant: int
@@ -82,7 +83,11 @@ class Judged:
 
 @dataclass(frozen=True)
 class SearchAnswer:
-    """The answer of ``/search``; results has the keys ``spade`` and ``bm25``."""
+    """The answer of ``/search``.
+
+    results: by engine, ``spade`` or ``bm25``. compared: number of hits in which ``other_rank`` is
+    looked up. judged: null if the query is not a judged topic.
+    """
 
     query: str
     terms: list[QueryTerm]
@@ -101,7 +106,7 @@ class Hits:
 
 @dataclass(frozen=True)
 class DocumentTerm:
-    """A term of a document's vector."""
+    """A term of a document's vector; in_text as in MatchedTerm."""
 
     term: str
     impact: int
@@ -120,7 +125,10 @@ class DocumentAnswer:
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a text: a word with an impact, or what is between such words (impact 0)."""
+    """A word with an impact, or the text between two such words (impact 0).
+
+    matches: whether the word has a term of the query.
+    """
 
     text: str
     impact: int
@@ -131,8 +139,9 @@ class Piece:
 class ExplainAnswer:
     """The answer of ``/explain``: why a document matches a query.
 
-    pieces: the text with the impact of each word. added: terms that only the model added, the
-    largest impact first. cut: the text is longer than what is shown.
+    missing: terms of the query that the document does not have. pieces: the text with the impact of
+    each word. added: terms that are not in the text, the largest impact first. terms: number of all
+    terms of the document. cut: whether the end of the text is left out.
     """
 
     docid: str
@@ -158,7 +167,10 @@ class TermHit:
 
 @dataclass(frozen=True)
 class TermAnswer:
-    """The answer of ``/terms``: the documents with a term, the largest impact first."""
+    """The answer of ``/terms``: the documents with a term, the largest impact first.
+
+    documents: number of documents with the term. total: number of all documents.
+    """
 
     term: str
     documents: int
@@ -179,7 +191,7 @@ class ExpandedTerm:
 
 @dataclass(frozen=True)
 class ExpandAnswer:
-    """The answer of ``/expand``. left_out: WordPieces at the end that the model did not read."""
+    """The answer of ``/expand``. left_out: number of WordPieces at the end that were not read."""
 
     model: str
     milliseconds: float
@@ -204,8 +216,9 @@ class IndexStats:
 class StatsAnswer:
     """The answer of ``/stats``.
 
-    texts: ``ready``, ``loading`` or ``missing``, then with a problem. judged_topics: number of
-    queries with judgements; examples: some of them. expand: the model of ``/expand``, if any.
+    texts: ``ready``, ``loading``, or ``missing`` for the reason in texts_problem. judged_topics:
+    number of topics with judgements. examples: queries of some of them. expand: the model of
+    ``/expand``, null if there is none.
     """
 
     version: str

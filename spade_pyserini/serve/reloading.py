@@ -1,6 +1,6 @@
-"""Something that is opened again when its files change, without a gap between old and new.
+"""Open an index again when its files change, while requests are answered.
 
-A request uses what was open when it began. The old one is closed after its last request.
+A request uses the index that was open when it began. An old index is closed after its last request.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from spade_pyserini.errors import SpadeError
 
 
 class Closable(Protocol):
-    """Something to close."""
+    """A value that can be closed, such as a searcher."""
 
     def close(self) -> None: ...
 
@@ -51,7 +51,7 @@ class Reloading(Generic[T]):
 
     @contextmanager
     def use(self) -> Iterator[T]:
-        """Yield the open value; it is not closed in the block."""
+        """Yield the open value; it stays open until the end of the block."""
         with self._lock:
             lease = self._lease
             lease.users += 1
@@ -67,7 +67,7 @@ class Reloading(Generic[T]):
     def refresh(self) -> bool:
         """Open the value again if its state has changed; return whether it was replaced.
 
-        If it cannot be opened, the old one remains until the next change.
+        If it cannot be opened, the old value is used until the state changes again.
         """
         state = self._state()
         if state == self._seen:
@@ -76,7 +76,7 @@ class Reloading(Generic[T]):
         try:
             new = _Lease(self._opener())
         except (SpadeError, OSError) as error:
-            logger.warning("the index has changed, but the old one is still used: %s", error)
+            logger.warning("the changed index cannot be opened, the old one is used: %s", error)
             return False
         self._prepare(new.value)
         self._replace(new)
@@ -91,7 +91,7 @@ class Reloading(Generic[T]):
             old.value.close()
 
     def close(self) -> None:
-        """Close the value. No request may use it any more."""
+        """Close the value. No request may be using it."""
         self._lease.value.close()
 
 
@@ -111,7 +111,7 @@ class Watcher:
                     if value.refresh():
                         logger.info("the index has changed; the new one is served now")
                 except Exception:
-                    logger.exception("an index could not be opened again")
+                    logger.exception("a changed index could not be opened")
 
     def close(self) -> None:
         """Stop the thread."""

@@ -15,7 +15,7 @@ from spade_pyserini.serve.app import create_app
 from spade_pyserini.serve.guard import LOOPBACK, Guard
 from spade_pyserini.serve.service import Service
 
-STOP_SECONDS = 5  # for requests that run when the server is stopped
+STOP_SECONDS = 5  # time for running requests to finish when the server is stopped
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -40,7 +40,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach a host."""
+    """Return whether only this machine can reach the address ``host``."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -61,12 +61,12 @@ def run(
     *,
     log_requests: bool = False,
 ) -> None:
-    """Serve until SIGINT or SIGTERM, then finish the requests that run and close the service.
+    """Serve until SIGINT or SIGTERM, then finish the running requests and close the service.
 
-    ``ready`` is called when the server answers.
+    ``ready`` is called as soon as the server answers requests.
     """
     limits = service.limits
-    # On loopback, and under the name that was given, hosts are known; otherwise they are not.
+    # The names that other machines use are not known, so host names are checked only on loopback.
     hosts = {host, *LOOPBACK} if is_loopback(host) else None
     config = uvicorn.Config(
         Guard(create_app(service), limits.body, hosts),
@@ -90,7 +90,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop at a signal. Unlike uvicorn's, it does not raise the signal again afterwards."""
+        """Stop at a signal. Unlike uvicorn's method, this one does not raise the signal again."""
         numbers = (signal.SIGINT, signal.SIGTERM)
         handlers = {number: signal.signal(number, self.handle_exit) for number in numbers}
         try:

@@ -1,4 +1,4 @@
-"""What the server does, without HTTP: open indexes, answer requests, reload, close."""
+"""The server without HTTP: open indexes, answer requests, reload changed indexes, close."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from spade_pyserini.serve.records import (
 from spade_pyserini.serve.reloading import Reloading, Watcher
 from spade_pyserini.serve.texts import LoadedTexts
 
-RELOAD_SECONDS = 60.0  # the old index is used for so long while the texts of the new one are read
+RELOAD_SECONDS = 60.0  # longest wait for the texts of a new index before it replaces the old one
 
 OpenTexts = Callable[[IndexManifest], Texts]
-"""Opens the texts of an index; raises a `SpadeError` if they are not there."""
+"""Opens the texts of an index; raises a `SpadeError` if they cannot be found."""
 
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """What is served.
+    """The indexes, texts, judgements and model to serve.
 
-    - ``index``: an impact index. ``tokenizer``: of an index that another tool built.
+    - ``index``: an impact index. ``tokenizer``: its tokenizer, if another tool built the index.
     - ``bm25``: a BM25 index of the same documents, for comparison.
     - ``model``, ``counts``: for the expansion of texts; see `Expander`.
     """

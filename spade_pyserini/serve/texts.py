@@ -1,4 +1,4 @@
-"""The texts of the documents, read into memory in the background."""
+"""Read the texts of the documents into memory, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATIENCE = 2.0  # seconds that a request waits for the texts
 
 
 class LoadedTexts:
-    """Finds documents by id. Until all texts are read, and if they cannot be read, it finds none.
+    """Finds documents by id; it finds none until all texts are read, or if reading failed.
 
     ``open_texts`` returns the texts; it may raise a `SpadeError`.
     """

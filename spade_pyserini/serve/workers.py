@@ -29,10 +29,13 @@ class Workers:
         self._lock, self._active = threading.Lock(), 0
 
     async def run(self, function: Callable[[], T]) -> T:
-        """Return the result of ``function``; raise `RefusedError` if it is busy or too slow."""
+        """Return the result of ``function``.
+
+        Raises `RefusedError` if too many requests wait, or if the function is too slow.
+        """
         with self._lock:
             if self._active >= self._most:
-                message = f"the server is busy: {self._active} requests are waiting"
+                message = f"the server is busy: {self._active} requests are running or waiting"
                 raise RefusedError(503, f"{message}; try again in a moment", 1)
             self._active += 1
         future = self._executor.submit(function)

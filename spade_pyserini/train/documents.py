@@ -1,4 +1,4 @@
-"""The documents of a collection of a recipe, with the columns that the recipe names."""
+"""Open the documents of a collection in a recipe, with the columns that the recipe names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class HasCorpus(Protocol):
 
 
 class CorpusSource(NamedTuple):
-    """A corpus by its name or path, and its columns; None and an empty tuple are guessed."""
+    """A corpus by its name or path, and its columns; those that are not given are guessed."""
 
     corpus: str
     id_field: str | None = None

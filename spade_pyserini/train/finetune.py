@@ -10,8 +10,9 @@ the model before training, and the model after it are measured on the same docum
 ::
 
     my-model/best/              the fine-tuned model
-    my-model/dev.qrels.txt      judgements of the held-out queries; train.qrels.txt, of the others
-    my-model/pairs/             queries, judgements and documents of the pairs, if there are any
+    my-model/dev.qrels.txt      judgements of the held-out queries
+    my-model/train.qrels.txt    judgements of the other queries
+    my-model/pairs/             with --pairs, its queries, judgements and documents
     my-model/mined/             BM25's index and runs
     my-model/results.json       the measures; the other files are those of `spade train`
 """
@@ -73,7 +74,7 @@ class Row(NamedTuple):
 
 
 class FinetuneResult(NamedTuple):
-    """The folder of the model, its measures, and how many queries and documents gave them."""
+    """The folder of the model, the measures, and the number of dev queries and documents."""
 
     model: Path
     rows: list[Row]
@@ -119,7 +120,7 @@ class _Queries(NamedTuple):
 def _split_queries(
     options: FinetuneOptions, inputs: FinetuneInputs, folder: Path, data_dir: DataDir
 ) -> _Queries:
-    """Hold out dev queries, unless they are given."""
+    """Hold out dev queries, unless the options name some."""
     judged = read_qrels(inputs.qrels, data_dir=data_dir)
     known = {topic.qid for topic in read_topics(inputs.queries, data_dir=data_dir)}
     relevant = {
@@ -149,7 +150,7 @@ def _split_queries(
 
 
 def _count_pairs(judgements: Iterable[dict[str, int]]) -> int:
-    """Number of relevant documents."""
+    """Return the number of relevant documents, over all queries."""
     return sum(grade > 0 for grades in judgements for grade in grades.values())
 
 
@@ -161,7 +162,7 @@ def _write_qrels(qrels: Qrels, path: Path) -> None:
 
 
 def _recipe(options: FinetuneOptions, inputs: FinetuneInputs, queries: _Queries) -> Recipe:
-    """The recipe: the architecture of the model, small rates, and a teacher against forgetting."""
+    """Return a recipe with the architecture of the model, small rates and a dense teacher."""
     config, source = inputs.config, inputs.corpus
     steps = options.steps or math.ceil(queries.pairs * EPOCHS / BATCH)
     if options.steps is None:
@@ -205,7 +206,7 @@ def _recipe(options: FinetuneOptions, inputs: FinetuneInputs, queries: _Queries)
 
 
 def _mined(folder: Path) -> dict[str, str]:
-    """The recipe settings whose values are the paths of the mined BM25 runs."""
+    """Return the settings of a recipe that name the mined BM25 runs, with their paths."""
     runs = {}
     for setting, prefix in (("negatives", "negatives"), ("dev_pool", "pool")):
         (path,) = (folder / "mined").glob(f"{prefix}.*.txt")
@@ -244,9 +245,9 @@ def _before(recipe: Recipe, name: str, data_dir: DataDir) -> _Before:
 
 
 def _estimated_seconds(recipe: Recipe, per_document: float, validated: int) -> float:
-    """The time of all steps, validations and calibrations, from the time to encode a document."""
+    """Estimate the time of steps, validations and calibrations from that of one document."""
     steps = recipe.optimization.steps
-    # A step encodes two documents of each query, and the gradient takes twice as long as that.
+    # A step encodes two documents of each query; the gradient takes twice as long as encoding.
     trained = steps * 2 * BATCH * 3
     length = recipe.model.encode_length / recipe.model.max_length
     validations = math.ceil(steps / recipe.validation.validate_every)
@@ -254,6 +255,6 @@ def _estimated_seconds(recipe: Recipe, per_document: float, validated: int) -> f
 
 
 def _after(run: Path) -> Row:
-    """The measures of the best validation."""
+    """Return the measures of the best validation."""
     best = max(read_log(run, "validation"), key=lambda line: float(line["mrr"]))
     return Row("fine-tuned", best["mrr"], best["ndcg"])

@@ -1,4 +1,4 @@
-"""What `finetune` gets, and the checks that need no model."""
+"""The inputs of `finetune`, and the checks that need no model."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from spade_pyserini.train.documents import CorpusSource
 from spade_pyserini.train.pairs import split_pairs
 from spade_pyserini.train.samples import DataDir
 
-PAIRS = "pairs"  # the folder of what the pairs were divided into
+PAIRS = "pairs"  # folder of the queries, judgements and documents of the pairs
 
 
 @dataclass(frozen=True)
 class FinetuneOptions:
-    """What to fine-tune, on what.
+    """The model to fine-tune, and the data.
 
     corpus, queries, qrels: names or paths of documents, topics and relevance judgements.
-    dev_queries, dev_qrels: to validate on; by default a part of the queries is held out.
+    dev_queries, dev_qrels: topics and judgements for validation; by default, a part of the queries
+        is held out.
     model: name or folder of the model to start from.
     steps: number of steps; by default, four passes over the pairs, from 40 to 600 steps.
     seed: seed of the order of the pairs.
     pairs: instead of queries and qrels, a table of pairs, see `spade_pyserini.train.pairs`.
-        Without a corpus, their texts are the documents.
+        Without a corpus, the texts of the pairs are the documents.
     query_field: the column of the queries in the pairs.
     id_field, title_field, text_fields: columns of the corpus, or of the pairs if there is none.
     """
@@ -62,7 +63,7 @@ class FinetuneOptions:
 
 
 class FinetuneInputs(NamedTuple):
-    """Where documents, queries and judgements are, and the settings of the model."""
+    """Names or paths of documents, queries and judgements, and the settings of the model."""
 
     corpus: CorpusSource
     queries: str

@@ -51,7 +51,7 @@ GRADES = ("grade", "relevance", "label")
 
 
 class PairFiles(NamedTuple):
-    """The files that were written. ``corpus`` is their folder, or None if there are no texts."""
+    """The files that were written. ``corpus`` is their folder, or None without documents."""
 
     queries: Path
     qrels: Path
@@ -68,7 +68,7 @@ class _Columns(NamedTuple):
 
 @dataclass
 class _Collected:
-    """Queries and documents by content, in the order of the pairs, and the judgements."""
+    """Query ids and document ids by text, documents by id, grades by query id and document id."""
 
     queries: dict[str, str] = field(default_factory=dict)
     docids: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -118,7 +118,7 @@ def _json(document: Document) -> str:
 def _collect(
     path: Path, query_field: str | None, choice: FieldChoice, with_corpus: bool, into: _Collected
 ) -> None:
-    """Add the pairs of a file to what was collected."""
+    """Add the pairs of a file to ``into``."""
     form, names = _open(path, query_field)
     columns = _columns(names, query_field, choice, with_corpus, path)
     log_columns(
@@ -141,7 +141,7 @@ def _collect(
 
 
 def _open(path: Path, query_field: str | None) -> tuple[RowFormat | None, list[str]]:
-    """The format of a table and its columns; None for a TSV file without a header."""
+    """Return the format of a table, None for a TSV file without a header, and the columns."""
 
     def is_header(cells: list[str]) -> bool:
         names = [cell.casefold() for cell in cells]
@@ -172,7 +172,7 @@ def _rows(form: RowFormat | None, path: Path) -> Iterator[Row]:
 def _columns(
     names: list[str], query_field: str | None, choice: FieldChoice, with_corpus: bool, path: Path
 ) -> _Columns:
-    own = () if with_corpus else choice.names  # with a corpus, the choice is that of its columns
+    own = () if with_corpus else choice.names  # with a corpus, these are columns of the corpus
     for name in (query_field, *own):
         if name and name not in names:
             message = f"there is no column {name!r}; the columns are {listed(names)}"
@@ -219,7 +219,7 @@ def _add(row: Row, columns: _Columns, path: Path, into: _Collected) -> None:
 
 
 def _document(row: Row, columns: _Columns, into: _Collected) -> str:
-    """The id of the document of a row, which is collected unless it has no text column."""
+    """Return the document id of a row. If the table has texts, add the document to ``into``."""
     docid = None if columns.docid is None else id_value(row.values, columns.docid)
     if docid is not None and (problem := id_problem(docid)):
         raise ValueError(problem)

@@ -105,7 +105,7 @@ def test_a_table_of_query_weights_is_saved_with_the_index(
     assert plain.read_text().splitlines()[0].split().count("cat") == weights["cat"]
     table.rename(tmp_path / "elsewhere.json")
     done = run("search", "--index", index, "--query", "the cat")
-    assert done.code == 1 and "is missing next to it, the weights of query terms" in done.err
+    assert done.code == 1 and "the weights of query terms are missing" in done.err
     # Folded into the impacts, the same index needs no table, and the old one is removed.
     (tmp_path / "elsewhere.json").rename(table)
     assert run(*call, "--output", vectors, "--overwrite").code == 0

@@ -1,4 +1,4 @@
-"""Documents as people have them: tables, JSON, Parquet, saved datasets, folders of texts."""
+"""Documents in common formats: tables, JSON, Parquet, saved datasets, folders of texts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CSV = (
 
 
 def write_dataset(folder: Path, rows: list[dict[str, Any]] = ROWS) -> None:
-    """What ``save_to_disk`` of Hugging Face's datasets writes, in two files."""
+    """Write a dataset as ``save_to_disk`` of Hugging Face's datasets does, in two files."""
     folder.mkdir(parents=True)
     names = []
     for number, row in enumerate(rows):

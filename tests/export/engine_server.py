@@ -1,4 +1,4 @@
-"""A server that keeps the requests it gets, to run calls of curl as a user types them."""
+"""A server that records its requests, to test the calls of curl in a README."""
 
 from __future__ import annotations
 

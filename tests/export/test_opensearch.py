@@ -204,7 +204,7 @@ def feature_search(
 def test_an_export_that_was_killed_is_completed(
     tiny_index: Path, tmp_path: Path, run: Commands
 ) -> None:
-    """The mapping gets its name last; next to the other files is the folder of the killed one."""
+    """A killed export leaves files without a mapping, and its private folder next to them."""
     base = tmp_path / "x"
     flags = ("--index", tiny_index, "--to", "opensearch", "--output", base)
     assert run("export", *flags).code == 0
@@ -213,7 +213,7 @@ def test_an_export_that_was_killed_is_completed(
     assert refused.code == 1 and "exists already" in refused.err
     for name in ("x.mapping.json", "x.README.md"):  # they are written last
         (tmp_path / name).unlink()
-    assert run("export", *flags).code == 1  # files of somebody else, for all we know
+    assert run("export", *flags).code == 1  # another program may have written the files
     private_sibling(base).mkdir()
     assert run("export", *flags).code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == names

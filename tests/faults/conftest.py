@@ -1,4 +1,4 @@
-"""Fixtures of the suite of faults, and the table that it prints in the end."""
+"""Fixtures of the fault-injection tests, and the table that is printed at the end."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def inputs(
     recipe: Recipe,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Inputs:
-    """What the commands of the scenarios read."""
+    """The inputs of the commands in the scenarios."""
     folder = tmp_path_factory.mktemp("inputs")
     idf_model.save_pretrained(folder / "idf")
     more = write_corpus(folder / "more", 40)

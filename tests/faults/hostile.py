@@ -1,4 +1,4 @@
-"""Generators of hostile files: odd values in the right places, and mutations of valid files."""
+"""Generators of hostile files: unusual values in valid formats, and mutations of valid files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def to_json(value: object) -> bytes:
 
 
 def lines(line: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
-    """Return files of such lines, with ends of lines of all kinds."""
+    """Return files whose lines come from ``line``, with different line endings."""
     ends = st.sampled_from([b"\n", b"\r\n", b"\r", b"\n\n"])
     starts = st.sampled_from([b"", b"", b"", b"\xef\xbb\xbf", b"\xff\xfe"])
     parts = st.tuples(starts, st.lists(line, max_size=8), ends)
@@ -45,7 +45,7 @@ def lines(line: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
 
 
 def table(columns: int, separators: list[bytes]) -> st.SearchStrategy[bytes]:
-    """Return files with about as many columns."""
+    """Return tables whose rows have ``columns`` columns, or one more or less."""
     cell = st.one_of(st.integers(-2, 5).map(str), NUMBERS.map(str), TEXTS, st.just("q1"))
     row = st.tuples(
         st.lists(cell, min_size=max(0, columns - 1), max_size=columns + 1),
@@ -116,7 +116,7 @@ def _edited(content: bytes, edits: list[tuple[str, int, int, bytes]]) -> bytes:
 
 
 def changed_json(content: bytes) -> st.SearchStrategy[bytes]:
-    """Return copies of a JSON file in which one value, anywhere, is another one or missing."""
+    """Return copies of a JSON file in which one value at any depth is replaced or removed."""
     paths = list(_paths(json.loads(content)))
 
     def change(change: tuple[tuple[Any, ...], Any, bool]) -> bytes:

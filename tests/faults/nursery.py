@@ -1,4 +1,4 @@
-"""A process that has imported everything and forks a child for each command: no time for imports.
+"""A process that imports everything once and forks a child for each command, to save time.
 
 It never starts a JVM, which would not survive a fork, and never computes with torch. Requests and
 answers are JSON messages on a socket. `tests.faults.supervisor` starts it.
@@ -33,7 +33,7 @@ END = b"\n"
 
 
 def main() -> None:
-    """Answer the requests on the first socket; the second is for descriptors of supervisors."""
+    """Answer the requests on the first socket; send descriptors of filters on the second."""
     import importlib
 
     from spade_pyserini.cli import registry
@@ -59,7 +59,7 @@ def send(channel: socket.socket, message: dict[str, Any]) -> None:
 
 
 def receive(channel: socket.socket) -> dict[str, Any] | None:
-    """Receive a message; None if the other side has closed the socket."""
+    """Receive a message; None if the other process has closed the socket."""
     text = b""
     while not text.endswith(END):
         part = channel.recv(1)
@@ -78,7 +78,7 @@ def _serve(channel: socket.socket, descriptors: socket.socket, request: dict[str
         channel.close()
         os._exit(_run(descriptors, request))
     send(channel, {"process": process})
-    while True:  # the limit counts for a child that waits, too
+    while True:  # the time limit includes the time that a child waits
         done, status, usage = os.wait4(process, os.WNOHANG)
         if done:
             break

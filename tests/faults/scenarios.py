@@ -21,7 +21,7 @@ QUERY = "the old cat sleeps"
 
 @dataclass(frozen=True)
 class Inputs:
-    """What commands read. Nothing of it is changed."""
+    """The files that commands read. No command changes them."""
 
     corpus: Path
     model: Path
@@ -45,8 +45,8 @@ class Scenario:
     - ``before``: inputs that are copied into the folder of the outputs first.
     - ``again``: arguments that the second call needs in addition.
     - ``lucene``: the output ``x`` is a Lucene index.
-    - ``replaces``: there is an index before, which readers see until the new one is complete.
-    - ``java``: the JVM is started, which takes more than a second.
+    - ``replaces``: the output is an existing index; readers see it until the new one is complete.
+    - ``java``: the command starts the JVM, which takes more than a second.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Scenario:
         return [word.format(**vars(inputs)) for word in command.split()]
 
     def prepare(self, inputs: Inputs, folder: Path) -> Path:
-        """Make the folder in which the command runs, as it is before the command."""
+        """Make the folder in which the command runs, with the inputs in ``before``."""
         folder.mkdir(parents=True)
         for name in self.before:
             source: Path = getattr(inputs, name)
@@ -79,11 +79,11 @@ class Scenario:
         return folder
 
     def contents(self, folder: Path) -> dict[str, object]:
-        """Return what the command left: names and contents, which must be the same every time."""
+        """Return the files of the folder by name, without the parts that differ between runs."""
         left: dict[str, object] = {}
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(folder).as_posix()
-            # Bytes of Lucene's and TensorBoard's files are never the same twice.
+            # The bytes of Lucene's and TensorBoard's files differ between runs.
             other_tools = LUCENE_FILE.fullmatch(path.name) or name.startswith("x/tensorboard")
             if path.is_file() and not other_tools and not name.startswith(CACHE):
                 left[name] = _content(path)
@@ -93,18 +93,18 @@ class Scenario:
 
 
 def _content(path: Path) -> object:
-    if path.name == "log.jsonl":  # of a training: how fast it was differs
+    if path.name == "log.jsonl":  # the speed of a training run differs
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         return [{**line, "documents_per_second": None} for line in lines]
     if path.name.endswith(".manifest.json"):
         values = json.loads(path.read_bytes())
-        if "commit" in values:  # of a Lucene index, which has a random number in it
+        if "commit" in values:  # a Lucene commit contains a random number
             return {**values, "commit": None, "seal": None}
     return path.read_bytes()
 
 
 def index_contents(index: Path) -> object:
-    """Return all vectors of an index, or the hits of a BM25 index, after Lucene's check of it."""
+    """Verify an index; return all its vectors or, for a BM25 index, its hits."""
     verify_index(index)
     return answers(index)
 

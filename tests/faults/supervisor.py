@@ -19,25 +19,29 @@ from tests.faults import nursery
 from tests.faults.syscalls import NEED_SPACE, Call, answer, receive
 
 SECONDS = 600.0
-ORPHAN_SECONDS = 30.0  # time for the children of a killed process to notice that
+ORPHAN_SECONDS = 30.0  # time for the children of a killed process to end
 
 
 class Fault(NamedTuple):
-    """What happens at call number ``at`` (the first is 1): ``kill``, or ``full`` from then on."""
+    """A ``kill`` at system call number ``at``, from 1, or a disk that is ``full`` from there on."""
 
     kind: str
     at: int
 
 
 class Limits(NamedTuple):
-    """A command is killed after ``seconds``; ``megabytes`` limits its memory, 0 does not."""
+    """Time and memory of a command; ``megabytes`` is 0 for no limit of the memory."""
 
     seconds: float = SECONDS
     megabytes: int = 0
 
 
 class Outcome(NamedTuple):
-    """How a command ended: ``calls`` are the system calls that changed files in its folder."""
+    """How a command ended.
+
+    calls: the system calls that changed files in its folder. megabytes: its largest memory.
+    orphans: whether children of the command were still running after `ORPHAN_SECONDS`.
+    """
 
     code: int
     out: str
@@ -141,7 +145,7 @@ class Supervisor:
                 return self._receive()
 
     def _wait_for_group(self, process: int, listener: int | None) -> bool:
-        """Wait until the children of a command have ended; False if they do not."""
+        """Wait until the children of a command have ended; return False after `ORPHAN_SECONDS`."""
         waiting = select.poll()
         if listener is not None:
             waiting.register(listener, select.POLLIN)

@@ -94,7 +94,7 @@ def is_supported() -> bool:
 
 
 def install_filter() -> int:
-    """Install the filter in this process; return the descriptor of the supervisor."""
+    """Install the filter in this process; return the descriptor that a supervisor reads."""
     column, seccomp, architecture = MACHINES[platform.machine()]
     program = _program(_numbers(column), architecture)
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)

@@ -32,7 +32,7 @@ class Faults:
     def record(self, kind: str, problem: str | None, repeat: str, code: int | None = None) -> None:
         """Count a fault; ``problem`` says what broke, ``repeat`` is the test to repeat it with.
 
-        ``code`` is the exit code of a command, if it may differ.
+        ``code`` is an exit code to count, for faults with several valid exit codes.
         """
         self.tried[kind] = self.tried.get(kind, 0) + 1
         if code is not None:

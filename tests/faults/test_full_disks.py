@@ -1,7 +1,7 @@
-"""A full disk: one line says so and names the output, and nothing is lost.
+"""A full disk causes a one-line error that names the output, and nothing is lost.
 
-On a small tmpfs where that can be mounted, and everywhere by system calls that fail from some
-moment on.
+One test writes to a small tmpfs, if it may mount one. The other makes all system calls fail that
+need space, from a chosen call on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.faults.trials import Trials, problem_of_full_disk, run_here
 
 pytestmark = pytest.mark.java
 MOST = 10
-# Commands, and file systems with too little space, or too few inodes, for what they write.
+# Commands, each with a file system that has too little space or too few inodes for its output.
 DISKS = [
     *(("index", "size=24k"), ("index", "nr_inodes=6"), ("index-add", "size=100k")),
     *(("encode", "size=8k"), ("train", "size=300k"), ("index-anserini", "size=32k")),

@@ -19,7 +19,7 @@ from tests.faults.supervisor import Limits, Outcome, Supervisor
 from tests.faults.table import Faults
 
 SECONDS = 120.0
-MEGABYTES = 2000  # a process with all imports has 500
+MEGABYTES = 2000  # after all imports, a process uses 500
 MODEL_FILES = ("config.json", "tokenizer.json", "model.safetensors")
 
 
@@ -51,7 +51,7 @@ class Attack:
     def try_all(
         self, kind: str, examples: int, strategy: st.SearchStrategy[Any], use: Callable[[Any], None]
     ) -> None:
-        """Call ``use`` with as many examples, and fail if one of them broke a command."""
+        """Call ``use`` with ``examples`` examples, and fail if one of them broke a command."""
 
         @hypothesis_seed(self.faults.seed)
         @settings(
@@ -137,7 +137,7 @@ def test_runs(attack: Attack, examples: int) -> None:
 
 @pytest.mark.parametrize("examples", EXAMPLES)
 def test_models(attack: Attack, examples: int) -> None:
-    """Without digests, so that the damage reaches the code behind them."""
+    """The models have no digests, so that damage reaches the code that reads the files."""
     folder = attack.inputs.model
     valid = {name: (folder / name).read_bytes() for name in MODEL_FILES}
 

@@ -13,7 +13,7 @@ from tests.faults.trials import Trials
 
 pytestmark = pytest.mark.java
 SHORT = {"encode": 4, "index-add": 3}
-# Most calls of these are equivalent, or take long: a sample of them is tried.
+# These commands make many equivalent calls or take long: only a sample of calls is tried.
 MOST = {
     "encode-spade-mini": 12,
     "encode-processes": 12,

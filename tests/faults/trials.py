@@ -19,11 +19,11 @@ from tests.faults.supervisor import Fault, Outcome, Supervisor
 from tests.faults.syscalls import NEED_SPACE
 from tests.faults.table import AT_VARIABLE, MOST_VARIABLE, Faults
 
-EXISTS = "exists already"  # the command had finished its output when it was killed
+EXISTS = "exists already"  # the error if the command had finished its output before the kill
 
 
 class Reference(NamedTuple):
-    """A run of a scenario without faults: its system calls, and what it left."""
+    """A run of a scenario without faults: its system calls, and the files that it wrote."""
 
     calls: list[str]
     needs_space: list[int]
@@ -33,7 +33,7 @@ class Reference(NamedTuple):
 
 
 class Trials:
-    """Tries faults of a ``kind`` on one scenario, in folders below ``folder``."""
+    """Tries faults on one scenario, in folders below ``folder``."""
 
     def __init__(
         self, supervisor: Supervisor, inputs: Inputs, scenario: Scenario, folder: Path

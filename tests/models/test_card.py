@@ -22,8 +22,8 @@ def front_matter(card: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("name", "licence", "text"),
     [
-        ("spade-mini", "other", "its licence is other (research-only)"),
-        ("spade-mini-2", "apache-2.0", "its licence is apache-2.0"),
+        ("spade-mini", "other", "has the licence other (research-only)"),
+        ("spade-mini-2", "apache-2.0", "has the licence apache-2.0"),
     ],
 )
 def test_a_shipped_model_that_is_saved_again(
@@ -57,7 +57,7 @@ def test_models_without_a_card(tiny_model_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("# no front matter\nlicense: mit\n")
     assert card_licence(tmp_path) is None
     write_card(tmp_path, SpadeConfig.load(tiny_model_folder), "owner/model-on-the-hub")
-    assert "its licence is not known" in (tmp_path / "README.md").read_text()
+    assert "has an unknown licence" in (tmp_path / "README.md").read_text()
 
 
 def test_the_licences_of_the_shipped_models() -> None:

@@ -29,7 +29,7 @@ QUERY = "the old cat"
 
 @dataclass(frozen=True)
 class Folders:
-    """What a server needs."""
+    """The inputs of a server."""
 
     corpus: Path
     index: Path

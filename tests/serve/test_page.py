@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.java
 
-TIMEOUT = 60_000  # milliseconds, for machines that do other work, too
+TIMEOUT = 60_000  # milliseconds; long enough for a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def browser() -> Iterator[Browser]:
 
 
 class Visit:
-    """A page that fails the test if its script fails or if it asks another host for something."""
+    """A page that fails the test if its script fails or sends a request to another host."""
 
     def __init__(self, browser: Browser, server: Server, width: int = 1280) -> None:
         self.server = server

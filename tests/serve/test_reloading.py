@@ -1,4 +1,4 @@
-"""A changed index replaces the old one, which its last request closes."""
+"""A changed index replaces the old one, which is closed after its last request."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_request_keeps_what_it_began_with() -> None:
         assert old.closed == 0
     assert (old.closed, new.closed) == (1, 0)
     files.version = 3
-    assert reloading.refresh()  # nobody uses the old one: it is closed at once
+    assert reloading.refresh()  # no request uses the old one, so it is closed at once
     assert [opened.closed for opened in files.opened] == [1, 1, 0]
     reloading.close()
     assert [opened.closed for opened in files.opened] == [1, 1, 1]
@@ -55,7 +55,7 @@ def test_the_old_one_remains_if_the_new_one_cannot_be_opened(
     reloading = Reloading(files.open, lambda: files.version)
     files.version = -1
     assert not reloading.refresh()
-    assert "the old one is still used: damaged" in caplog.text
+    assert "the old one is used: damaged" in caplog.text
     with reloading.use() as value:
         assert (value.version, value.closed) == (1, 0)
     files.version = 5

@@ -1,4 +1,4 @@
-"""Learned sparse models of others: each system is one file, with its equation and its paper.
+"""Learned sparse systems other than SpaDE: one file each, with the equation and the paper.
 
 ::
 
@@ -10,16 +10,17 @@
 
 What they have in common:
 
+    source.py                the folder and the name of a model to load
     checkpoint.py            the files of a model: settings, tensor names; without torch
     sparse_encoder_files.py  the layout of sentence-transformers: modules, router, prompts
-    recognise.py             which system a checkpoint belongs to, or why none
+    recognise.py             decide which system a checkpoint belongs to
     system.py                the interface of a system: from token ids to weights
     word_system.py           systems whose terms are words
     pooling.py               from the weights of tokens to those of terms
     transformer.py           the transformer below a head, its weights and its tokenizer
-    encoder.py               `SystemEncoder`, the `DocumentEncoder` of all of them
-    query_table.py           weights of query terms, folded into documents or in a table
-    neural_queries.py        queries that a model encodes
+    encoder.py               `SystemEncoder`, the `DocumentEncoder` of all systems here
+    query_table.py           a table of query weights: used for queries or for documents
+    neural_queries.py        query encoders that run a model
     sparse_encoder.py        load the layout of sentence-transformers
     loading.py               from a name to an encoder
 """

@@ -1,4 +1,4 @@
-"""The files of a model of others: settings, names and shapes of tensors. Does not load torch."""
+"""The files of a published model: settings, tensor names and shapes. Does not load torch."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from spade_pyserini.formats.json_files import read_json_file
 from spade_pyserini.models.hub import SUFFIX, WEIGHTS
 
 CONFIG = "config.json"
-INDEX = f"{WEIGHTS}.index.json"  # of weights in several files
-MOST_BYTES = 1 << 24  # of a configuration
-MOST_HEADER = 100_000_000  # bytes; the limit of the safetensors library
+INDEX = f"{WEIGHTS}.index.json"  # names the files if the weights are in several of them
+MOST_BYTES = 1 << 24  # largest size of a JSON file
+MOST_HEADER = 100_000_000  # largest size of a header in bytes, as in the safetensors library
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder with ``config.json`` and weights in safetensors, of transformers or alike."""
+    """A folder with ``config.json`` and weights in safetensors files, as transformers saves it."""
 
     folder: Path
 
@@ -34,7 +34,7 @@ class Checkpoint:
 
     @property
     def architecture(self) -> str:
-        """The class of the model, such as ``BertForMaskedLM``; empty if it is not stated."""
+        """The class of the model, such as ``BertForMaskedLM``; empty if config.json names none."""
         names = self.config.get("architectures")
         return str(names[0]) if isinstance(names, list) and names else ""
 
@@ -45,14 +45,15 @@ class Checkpoint:
 
     @cached_property
     def files(self) -> list[Path]:
-        """The files of the weights. Raises `InputError` if there are only pickled ones."""
+        """The safetensors files. Raises `InputError` if there are none, or only pickled weights."""
         if (self.folder / WEIGHTS).is_file():
             return [self.folder / WEIGHTS]
         if (self.folder / INDEX).is_file():
             parts = read_json_file(self.folder / INDEX, MOST_BYTES).get("weight_map", {})
             names = sorted(set(parts.values())) if isinstance(parts, dict) else []
             if any(Path(name).name != name or not name.endswith(SUFFIX) for name in names):
-                raise InputError("it names files outside its folder", self.folder / INDEX)
+                message = f"it may name only files of its own folder that end in {SUFFIX}"
+                raise InputError(message, self.folder / INDEX)
             if missing := [name for name in names if not (self.folder / name).is_file()]:
                 message = f"{self.folder / missing[0]}: the file is missing"
                 raise ArtifactError(f"{message}; copy or download the model again")
@@ -60,7 +61,7 @@ class Checkpoint:
         pickled = [*self.folder.glob("*.bin"), *self.folder.glob("*.pt"), *self.folder.glob("*.h5")]
         if pickled:
             message = f"the weights are in {pickled[0].name}, which can run code when it is loaded"
-            cure = "convert them with `save_pretrained` of transformers, on a machine you can lose"
+            cure = "convert them with `save_pretrained` of transformers, on an isolated machine"
             raise InputError(f"{message}; only {WEIGHTS} is read: {cure}", self.folder)
         raise InputError(f"the folder has no {WEIGHTS}", self.folder)
 
@@ -73,12 +74,12 @@ class Checkpoint:
 
 
 def _shapes(path: Path) -> dict[str, list[int]]:
-    """Read the header of a safetensors file: its length, then a JSON object."""
+    """Read the shapes from the header of a safetensors file: 8 bytes with its length, then JSON."""
     try:
         with path.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")
             if length > min(MOST_HEADER, path.stat().st_size):
-                raise ValueError("the header is longer than the file")
+                raise ValueError("the stated length of the header is too large")
             header = json.loads(stream.read(length))
         return {
             name: list(entry["shape"]) for name, entry in header.items() if name != "__metadata__"

@@ -1,11 +1,11 @@
-"""DeepCT: the importance of each word, a regression to the share of queries that contain it.
+"""DeepCT: a weight for each word, trained to predict the share of queries that contain it.
 
     w_j = max_i ReLU(v . h_i + b),   i the first WordPieces of the occurrences of the word j
     tf_j = round(100 w_j)
 
 Terms are words, queries are boolean. The paper indexes tf_j as a term frequency and searches with
-BM25 (k1 10, b 0.9). An impact index has tf_j as the impact, and the score is its sum over the terms
-of the query: without BM25's idf, saturation and document length.
+BM25 (k1 10, b 0.9). Here, tf_j is the impact, and a score is the sum of the impacts of the query
+terms, without BM25's idf, saturation and document length.
 
 - Dai, Callan: Context-aware term weighting for first-stage passage retrieval, SIGIR 2020,
   https://doi.org/10.1145/3397271.3401204
@@ -25,11 +25,11 @@ from spade_pyserini.models.systems.transformer import (
 )
 from spade_pyserini.models.systems.word_system import WordSystem
 
-SCALE = 100.0  # the paper's
+SCALE = 100.0  # as in the paper
 
 
 class DeepCT(WordSystem):
-    """A token classifier of one label."""
+    """A token classifier with one label."""
 
     name = "deepct"
     first = False

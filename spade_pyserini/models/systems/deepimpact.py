@@ -3,7 +3,8 @@
     w_j = MLP(h_i),   i the first WordPiece of the first occurrence of the word j
 
 Terms are words, as the tokenizer splits text before WordPieces, without punctuation. Queries are
-boolean, over words. Documents are expanded with docT5query before (`spade encode --expansions`).
+boolean, over words. The model expects documents that docT5query has expanded
+(`spade encode --expansions`).
 
 - Mallia, Khattab, Suel, Tonellotto: Learning passage impacts for inverted indexes, SIGIR 2021,
   https://doi.org/10.1145/3404835.3463030
@@ -41,7 +42,7 @@ def load_deepimpact(source: Source) -> SystemEncoder:
     transformer, tensors = load_transformer(Checkpoint(folder))
     numbers = sorted({int(key.split(".")[1]) for key in tensors if key.startswith(HEAD)})
     layers: list[nn.Module] = []
-    for number in numbers:  # each layer has a ReLU
+    for number in numbers:  # a ReLU follows each layer
         layers += [linear(tensors, f"{HEAD}{number}", folder), nn.ReLU()]
     wordpieces = load_wordpieces(folder, transformer.config.vocab_size)
     system = DeepImpact(transformer, nn.Sequential(*layers), wordpieces)

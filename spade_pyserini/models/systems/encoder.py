@@ -1,4 +1,4 @@
-"""`SystemEncoder`: the document encoder of all systems with one encoder."""
+"""`SystemEncoder`: the document encoder of all systems in this package."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from spade_pyserini.records import RemovedTerm
 class SystemConfig:
     """The settings of a system, see `EncoderConfig`.
 
-    max_length: tokens of a document that are read. bits: size of an impact. scale: impact of a
-    weight of 1; None to calibrate it on the corpus. prune_ratio: terms below this fraction of the
-    document's largest weight are dropped. prompt: text before every document.
+    max_length: number of tokens of a document that are read. bits: size of an impact. scale: the
+    impact of a weight of 1; None to calibrate it on the corpus. prune_ratio: terms below this
+    fraction of the document's largest weight are dropped. prompt: text before every document.
     """
 
     max_length: int
@@ -52,12 +52,12 @@ class SystemConfig:
 
     @property
     def alpha(self) -> float:
-        """Terms of the text and added terms have equal weights."""
+        """0.5: weights of added terms are not changed."""
         return 0.5
 
     @property
     def k(self) -> int:
-        """There is no limit to the terms that a token adds."""
+        """0: the number of terms that a token adds has no limit."""
         return 0
 
     @property
@@ -78,12 +78,12 @@ class SystemConfig:
 
 @dataclass(frozen=True, eq=False)
 class SystemEncoder:
-    """A system with its settings, its queries and the precision to compute in.
+    """A system with its settings, its query encoder and the precision of the computation.
 
     An encoder does not change: `with_settings`, `with_precision` and `to` return another one. It
     can be pickled, for worker processes. Impacts are quantized as in `SpadeEncoder`.
 
-    longest: the largest ``max_length``, the number of positions of the transformer.
+    longest: the largest ``max_length`` that the model allows.
     """
 
     model: System
@@ -106,7 +106,7 @@ class SystemEncoder:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of system, settings, tokenizer, weights and query side."""
+        """A digest of system, settings, tokenizer, weights and query encoder."""
         parts = [self.system, self.model.settings, non_default_fields(self.config)]
         digest = hashlib.sha256(repr(parts).encode())
         digest.update(self.wordpieces.fingerprint.encode())
@@ -127,7 +127,7 @@ class SystemEncoder:
 
     @property
     def removed(self) -> tuple[RemovedTerm, ...]:
-        """None: there is no corpus-level pruning."""
+        """Empty: there is no corpus-level pruning."""
         return ()
 
     # Other encoders with the same weights
@@ -157,7 +157,7 @@ class SystemEncoder:
         return replace(self, precision=precision)
 
     def unchecked_precision(self, precision: str) -> SystemEncoder:
-        """Return an encoder with another precision for a device that other machines have."""
+        """Return an encoder with another precision, for other machines: it is not checked here."""
         return replace(self, precision=precision)
 
     def to(self, device: str | torch.device) -> SystemEncoder:
@@ -171,13 +171,13 @@ class SystemEncoder:
         check_precision(self.precision, self.device)
 
     def fixed(self) -> AbstractContextManager[None]:
-        """There is nothing to prepare."""
+        """Return a context that does nothing: there is nothing to prepare."""
         return nullcontext()
 
     # From texts to vectors
 
     def cut_documents(self, texts: list[str]) -> list[DocumentIds]:
-        """Return the WordPiece ids of documents, cut to ``max_length``, and what was left out."""
+        """Return the WordPiece ids of documents, cut to ``max_length``; count those cut off."""
         wordpieces, length = self.wordpieces, self.config.max_length
         prompted = [self.config.prompt + text for text in texts]
         documents = wordpieces.cut_documents(prompted, length)
@@ -195,7 +195,7 @@ class SystemEncoder:
 
     @torch.inference_mode()
     def _weights(self, batch: list[list[int]]) -> Tensor:
-        """Encode documents without pruning, [batch, n]. Documents without known terms have none."""
+        """Encode documents without pruning, [batch, n]; zeros if a text has no known WordPiece."""
         with autocast(self.precision, self.device):
             vectors: Tensor = self.model(*pad_batch(batch, self.device)).float()
         if self.model.query_weights is not None:
@@ -220,13 +220,13 @@ class SystemEncoder:
         return self._prune(weighting + expansion)
 
     def _prune(self, weights: Tensor) -> Tensor:
-        """Drop small weights; a batch of word systems may have no column at all."""
+        """Drop small weights. A batch may have no column, if terms are words and there are none."""
         return drop_small_weights(weights, self.config.prune_ratio) if weights.numel() else weights
 
     # From vectors to impacts by term
 
     def encode(self, texts: list[str], batch_size: int = 32) -> list[dict[str, int]]:
-        """Return the impacts of each text by term. Without a scale, it is calibrated on them."""
+        """Return the impacts of each text by term. If scale is None, the texts calibrate it."""
         ids = [document.ids for document in self.cut_documents(texts)]
         batches = [ids[start : start + batch_size] for start in range(0, len(ids), batch_size)]
         weights = [self.weigh(batch) for batch in batches]
@@ -264,7 +264,8 @@ def _without_part_of_word(
 ) -> DocumentIds:
     """Remove the last WordPieces of a document that was cut inside a word.
 
-    ``longer`` are its ids with one WordPiece more. The first pieces of a word are another word.
+    ``longer`` has the ids of the same document with one more WordPiece, which decides whether the
+    cut is inside a word. A part of a word must not count as a word.
     """
     ids, end = document.ids, len(document.ids) - 1  # the last id is that of [SEP]
     if longer[end] not in wordpieces.continuation_ids:

@@ -29,7 +29,7 @@ from spade_pyserini.models.systems.splade import load_splade
 from spade_pyserini.models.systems.tildev2 import load_tildev2
 from spade_pyserini.models.systems.unicoil import load_unicoil
 
-BOOLEAN = "boolean"  # as the name of a query encoder: queries have no weights
+BOOLEAN = "boolean"  # the value of ``query_encoder`` for queries without weights
 LOADERS: dict[str, Callable[[Source], SystemEncoder]] = {
     names.SPARSE_ENCODER: load_sparse_encoder,
     names.SPLADE: load_splade,
@@ -43,15 +43,15 @@ LOADERS: dict[str, Callable[[Source], SystemEncoder]] = {
 def load_encoder(
     name: str | Path, *, device: str = "cpu", query_encoder: str | None = None, fold: bool = True
 ) -> DocumentEncoder:
-    """Load the document encoder of a model by its folder, or by its name.
+    """Load the document encoder of a model.
 
-    The name is that of a shipped model or on the Hugging Face hub. What kind of model it is, is
-    recognised by its files.
-
+    name: a shipped model, a folder, or a name on the Hugging Face hub. The files of the model
+        decide which system it belongs to.
     query_encoder: the name of another model that encodes queries, or ``boolean``. By default, the
-        model itself says how its queries are encoded.
+        files of the model decide how queries are encoded.
     fold: multiply document vectors by the weights of query terms, if the model has a table of
-        them. Queries are then boolean, and scores are the same inner products before rounding.
+        them. Queries are then boolean. Without rounding, scores would be the same as with the
+        table.
     """
     if str(name) == UNTRAINED:
         return _spade(name, device, query_encoder)
@@ -63,7 +63,7 @@ def load_encoder(
     encoder = LOADERS[system](source)
     if query_encoder is not None:
         encoder = replace(encoder, queries=_other_queries(encoder, query_encoder))
-    if encoder.queries.side.kind != NEURAL:  # such queries never contain special tokens
+    if encoder.queries.side.kind != NEURAL:  # queries without a model have no special tokens
         wordpieces = encoder.wordpieces
         encoder.model.drop(wordpieces.special_ids | wordpieces.unused_ids)
     return replace(encoder, model=move(encoder.model, device))
@@ -76,18 +76,18 @@ def load_queries(name: str | Path) -> QueryEncoder:
 
 def _spade(name: str | Path, device: str, query: str | None) -> SpadeEncoder:
     if query not in (None, BOOLEAN):
-        message = f"SpaDE has boolean queries, not those of {query!r}"
+        message = f"SpaDE has boolean queries, which {query!r} does not encode"
         raise UsageError(f"{message}; leave out query_encoder=NAME")
     return SpadeEncoder.from_pretrained(name, device=device)
 
 
 def _other_queries(encoder: SystemEncoder, query: str) -> QueryEncoder:
-    """The queries that a user names instead of those of the model."""
+    """Return the query encoder that the user chose instead of the one of the model."""
     if query == BOOLEAN:
         kind = WordQueries if encoder.model.terms_are_words else BooleanQueries
         return kind(encoder.wordpieces)
     if encoder.model.terms_are_words:
-        message = f"the terms of {encoder.system} are words, which query encoders do not have"
+        message = f"the terms of {encoder.system} are words, those of query encoders are WordPieces"
         raise UsageError(f"{message}; leave out query_encoder=NAME")
     queries = load_queries(query)
     check_vocabulary(queries, encoder.wordpieces, "the document encoder")

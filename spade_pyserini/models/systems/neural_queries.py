@@ -1,4 +1,4 @@
-"""Queries that a model encodes, with integers as weights."""
+"""Query encoders that run a model; the weights of terms are integers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ BATCH = 32  # queries
 class NeuralQueries:
     """Encodes queries with the model of a system.
 
-    model: its name, for manifests. max_length: tokens of a query that are read. scale: the integer
-    for a weight of 1; 256 / 5 is Pyserini's.
+    model: the name of the model, for manifests. max_length: tokens of a query that are read.
+    scale: the integer for a weight of 1; Pyserini uses 256 / 5. prompt: text before every query.
     """
 
     system: System

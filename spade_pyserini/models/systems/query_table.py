@@ -1,4 +1,4 @@
-"""Weights of query terms: folded into the document vectors, or a table of their own."""
+"""Tables of query term weights: multiplied into document vectors, or used to encode queries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spade_pyserini.models.wordpieces import WordPieces
 
 
 def named_weights(path: Path, wordpieces: WordPieces) -> Tensor:
-    """The weights of query terms, [|V|], of a file of terms and weights; 0 for other terms."""
+    """Read the weights of query terms, [|V|], from a JSON file; 0 for terms it does not name."""
     weights = torch.zeros(wordpieces.vocabulary_size)
     for term, weight in read_term_weights(path).items():
         if term not in wordpieces.term_ids:
@@ -31,7 +31,7 @@ def named_weights(path: Path, wordpieces: WordPieces) -> Tensor:
 
 
 def static_weights(folder: Path, wordpieces: WordPieces) -> Tensor:
-    """The weights of query terms, [|V|], of a ``SparseStaticEmbedding``."""
+    """Read the weights of query terms, [|V|], from the folder of a ``SparseStaticEmbedding``."""
     checkpoint = Checkpoint(folder)
     checkpoint.require(["weight"])
     weights = read_tensors(checkpoint.files[0])["weight"].float()
@@ -46,7 +46,11 @@ def static_weights(folder: Path, wordpieces: WordPieces) -> Tensor:
 def with_table(
     system: System, config: SystemConfig, weights: Tensor, source: Source, prompt: str = ""
 ) -> SystemEncoder:
-    """Return an encoder whose query terms have weights, [|V|]; ``prompt`` is put before queries."""
+    """Return an encoder for queries whose terms have ``weights``, [|V|].
+
+    If ``source.fold`` is set, document vectors are multiplied by the weights, and queries are
+    boolean. ``prompt`` is the text before every query.
+    """
     wordpieces, longest = system.wordpieces, config.max_length
     boolean = BooleanQueries(wordpieces, prompt)
     ordinary = [term for term in range(len(wordpieces.terms)) if term not in wordpieces.special_ids]
@@ -56,7 +60,7 @@ def with_table(
         padded = torch.zeros(len(system.kept))
         padded[: len(weights)] = weights
         system.query_weights = padded
-        # The weights have another range now.
+        # The products have another range, so the scale must be calibrated again.
         return SystemEncoder(system, replace(config, scale=None), boolean, longest)
     table = {wordpieces.terms[term]: weights[term].item() for term in ordinary}
     queries = TableQueries(wordpieces, quantize_weights(table), source.name, prompt)

@@ -13,7 +13,7 @@ from spade_pyserini.models.systems.sparse_encoder_files import MODULES, read_spa
 SPADE, SPARSE_ENCODER = "spade", "sparse-encoder"
 SPLADE, UNICOIL, TILDEV2 = "splade", "unicoil", "tildev2"
 DEEPIMPACT, DEEPCT = "deepimpact", "deepct"
-PROJECTION = "tok_proj.weight"  # of uniCOIL and TILDEv2
+PROJECTION = "tok_proj.weight"  # the layer of uniCOIL and TILDEv2 that weighs tokens
 KNOWN = """the systems that are known:
   SpaDE           config.json with model_type spade
   SparseEncoder   modules.json of sentence-transformers: Transformer and SpladePooling, or a Router
@@ -28,8 +28,8 @@ KNOWN = """the systems that are known:
 def recognise(folder: Path) -> str:
     """Return the name of the system, one of the constants above.
 
-    Raises `InputError` for other models; the message says what the model is, if that is clear, and
-    which systems are known.
+    Raises `InputError` for other models. The message describes the model by its architecture, and
+    lists the known systems.
     """
     if (folder / MODULES).is_file():
         read_sparse_encoder(folder)
@@ -57,13 +57,13 @@ def recognise(folder: Path) -> str:
 
 
 def check_model(name: str | Path) -> None:
-    """Raise `NotFoundError` or `InputError` if there is no model of this name that can encode."""
+    """Raise `NotFoundError` if there is no such model, `InputError` if it cannot be used."""
     if str(name) != UNTRAINED:
         recognise(resolve_model(name))
 
 
 def _token_weights(checkpoint: Checkpoint) -> str:
-    """uniCOIL and TILDEv2 have the same tensors: the name of the architecture says which it is."""
+    """Return `UNICOIL` or `TILDEV2`. Their tensors are equal; the architecture's name decides."""
     rows = checkpoint.shapes[PROJECTION][0]
     if rows != 1:
         message = f"COIL with vectors of {rows} dimensions for each token, which an impact index"
@@ -80,7 +80,7 @@ def _token_weights(checkpoint: Checkpoint) -> str:
 
 
 def _describe(architecture: str) -> str:
-    """What a model is that gives no sparse vectors."""
+    """Describe a model that gives no sparse vectors."""
     if not architecture:
         return "config.json does not say what the model is (no `architectures`)"
     if architecture.endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")):

@@ -1,4 +1,4 @@
-"""The files of a checkpoint, for the functions that load a model of SPLADE or another system."""
+"""The argument of the functions that load a system: where the model is, and its name."""
 
 from __future__ import annotations
 

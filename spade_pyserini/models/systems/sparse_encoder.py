@@ -17,7 +17,11 @@ from spade_pyserini.models.systems.transformer import max_length
 
 
 def load_sparse_encoder(source: Source) -> SystemEncoder:
-    """Load SPLADE pooling for documents, and for queries the same, another, or a table."""
+    """Load the document encoder, which has SPLADE pooling, and the query encoder.
+
+    The files decide whether queries are encoded by the same model, by another model with SPLADE
+    pooling, or with a table of weights.
+    """
     files = read_sparse_encoder(source.folder)
     system, longest = _load(files.document)
     config = SystemConfig(longest, scale=SCALE, prompt=files.document_prompt)
@@ -32,6 +36,6 @@ def load_sparse_encoder(source: Source) -> SystemEncoder:
 
 
 def _load(files: SpladeFiles) -> tuple[Splade, int]:
-    """A masked-LM model with SPLADE pooling, and how many tokens it reads."""
+    """Load a masked-LM model with SPLADE pooling; return it and how many tokens it reads."""
     system = load_masked_lm_system(files.folder, sum_pooling=files.sum_pooling, twice=files.twice)
     return system, max_length(files.folder, system.masked_lm.config, files.max_length)

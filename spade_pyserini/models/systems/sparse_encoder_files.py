@@ -4,9 +4,9 @@
 
     modules.json                          the modules in their order, each with its folder
     config_sentence_transformers.json     the kind of model, prompts
-    sentence_bert_config.json             of a transformer: its maximum length
+    sentence_bert_config.json             the maximum length of the transformer
     1_SpladePooling/config.json           ``max`` or ``sum``, and the activation
-    router_config.json                    of a router: the modules for queries and for documents
+    router_config.json                    the modules for queries and those for documents
     query_0_SparseStaticEmbedding/        the weights of query terms
 
 The files are read here, and the library itself is not used: it would import any class that
@@ -35,8 +35,9 @@ ACTIVATIONS = ("relu", "log1p_relu")
 class SpladeFiles(NamedTuple):
     """A masked-LM transformer with SPLADE pooling.
 
-    folder: of the transformer. sum_pooling: the sum over the tokens instead of the maximum.
-    twice: log(1 + x) is applied twice (``log1p_relu``). max_length: None for the tokenizer's.
+    folder: the folder of the transformer. sum_pooling: add the weights of tokens instead of taking
+    the maximum. twice: apply log(1 + x) twice (``log1p_relu``). max_length: None if the tokenizer
+    decides.
     """
 
     folder: Path
@@ -52,7 +53,7 @@ class StaticWeights(NamedTuple):
 
 
 class SparseEncoderFiles(NamedTuple):
-    """The parts of a ``SparseEncoder``. ``query`` is None if one model reads both."""
+    """The parts of a ``SparseEncoder``; ``query`` is None if queries have the documents' model."""
 
     document: SpladeFiles
     query: SpladeFiles | StaticWeights | None
@@ -75,17 +76,17 @@ def read_sparse_encoder(folder: Path) -> SparseEncoderFiles:
     else:
         document, query = _part(modules, folder), None
     if not isinstance(document, SpladeFiles):
-        message = "documents are encoded with a table of weights, which no system does"
+        message = "documents are encoded with a table of weights, which is not supported"
         raise InputError(message, folder)
     return SparseEncoderFiles(document, query, document_prompt, query_prompt)
 
 
 def _modules(folder: Path) -> list[tuple[str, Path]]:
-    """The modules of a model: the name of the class, and the folder."""
+    """Read the modules of a model: the class name and the folder of each."""
     path = folder / MODULES
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise ValueError("larger than such a file needs")
+            raise ValueError(f"larger than {MOST_BYTES:,} bytes")
         rows = json.loads(path.read_bytes())
         return [(_class(row["type"]), _inside(folder, row["path"])) for row in rows]
     except (ValueError, KeyError, TypeError) as error:
@@ -95,7 +96,7 @@ def _modules(folder: Path) -> list[tuple[str, Path]]:
 
 
 def _routes(folder: Path) -> dict[str, list[tuple[str, Path]]]:
-    """The modules of a router by its routes, ``query`` and ``document``."""
+    """Read the modules of a router for each of its routes, ``query`` and ``document``."""
     path = folder / "router_config.json"
     values = read_json_file(path, MOST_BYTES)
     try:
@@ -110,7 +111,7 @@ def _routes(folder: Path) -> dict[str, list[tuple[str, Path]]]:
 
 
 def _part(modules: list[tuple[str, Path]], folder: Path) -> SpladeFiles | StaticWeights:
-    """A transformer with SPLADE pooling, or a table of weights."""
+    """Read a transformer with SPLADE pooling, or a table of weights."""
     kinds = [kind for kind, _ in modules]
     if kinds == [STATIC]:
         return StaticWeights(modules[0][1])
@@ -151,7 +152,7 @@ def _splade(transformer: Path, pooling: Path) -> SpladeFiles:
 
 
 def _prompts(settings: dict[str, Any], folder: Path) -> tuple[str, str]:
-    """The texts before documents and before queries."""
+    """Return the prompts: the text before every document, and the text before every query."""
     prompts = settings.get("prompts") or {}
     if not isinstance(prompts, dict) or not all(isinstance(x, str) for x in prompts.values()):
         raise InputError("`prompts` must map names to texts", folder / SETTINGS)
@@ -166,14 +167,14 @@ def _optional(path: Path) -> dict[str, Any]:
 
 
 def _class(name: str) -> str:
-    """The last part of ``sentence_transformers.base.modules.router.Router``."""
+    """Return the class of a module: ``sentence_transformers....Router`` gives ``Router``."""
     if not name.startswith("sentence_transformers."):
-        raise ValueError(f"{name} is code of the model itself, which is never run")
+        raise ValueError(f"{name} is a class of the model's own code, which is never run")
     return name.rpartition(".")[2]
 
 
 def _inside(folder: Path, name: str) -> Path:
-    """The folder of a module, which must be in the folder of the model."""
+    """Return the folder of a module; it must be inside the folder of the model."""
     path = folder / name
     if not path.resolve().is_relative_to(folder.resolve()):
         raise ValueError(f"{name!r} is outside the folder of the model")

@@ -36,7 +36,7 @@ from spade_pyserini.models.systems.transformer import (
 from spade_pyserini.models.wordpieces import WordPieces
 
 SCALE = 256 / 5  # Pyserini's quantization: weights from 0 to 5 become 8 bits
-IDF = "idf.json"  # the weights of query terms of OpenSearch's models
+IDF = "idf.json"  # the file of OpenSearch's models with the weights of query terms
 QUERY_LENGTH = 256  # tokens of a query that Pyserini reads
 
 
@@ -64,11 +64,11 @@ class Splade(System):
         bias = output.bias if output.bias is not None else torch.zeros(len(self.kept))
         self.bias = nn.Parameter(bias.detach(), requires_grad=False)
         _replace(masked_lm, output, nn.Identity())
-        self.masked_lm = masked_lm  # returns the input of its last layer instead of logits now
+        self.masked_lm = masked_lm  # it now returns the input of its last layer as its logits
 
     @property
     def settings(self) -> dict[str, object]:
-        """The pooling."""
+        """How logits are pooled and saturated."""
         return {"sum_pooling": self.sum_pooling, "twice": self.twice}
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -83,12 +83,12 @@ class Splade(System):
         return vectors * self.kept
 
     def _saturate(self, logits: Tensor) -> Tensor:
-        """log(1 + ReLU(x)), once or twice."""
+        """Apply log(1 + ReLU(x)) and, with ``twice``, log(1 + x) again."""
         weights = logits.relu().log1p()
         return weights.log1p() if self.twice else weights
 
     def _sum(self, hidden: Tensor, decoder: Tensor, bias: Tensor, attended: Tensor) -> Tensor:
-        """The sum of the saturated logits of all tokens, [batch, |V|]."""
+        """Add the saturated logits of all tokens, [batch, |V|]."""
         parts = []
         for start in range(0, len(bias), BLOCK):
             block = slice(start, start + BLOCK)
@@ -115,9 +115,10 @@ def load_masked_lm_system(
 
 
 def load_splade(source: Source) -> SystemEncoder:
-    """Load a masked-LM checkpoint: documents and queries have the same model.
+    """Load a masked-LM checkpoint.
 
-    A folder with `IDF` is a document encoder, whose queries have these weights.
+    If the folder has the file `IDF`, queries have the weights in it. Otherwise, the model encodes
+    documents and queries.
     """
     folder = source.folder
     system = load_masked_lm_system(folder)

@@ -12,7 +12,7 @@ from spade_pyserini.models.wordpieces import WordPieces
 
 
 class System(nn.Module):
-    """A document encoder as a module; subclasses implement `forward`.
+    """A document encoder as a PyTorch module; subclasses implement `forward`.
 
     ``kept`` [|V|] is True for the terms that vectors may contain. ``query_weights`` [|V|] is the
     weight of each term in queries, or None; `SystemEncoder` multiplies document vectors by it.
@@ -38,7 +38,7 @@ class System(nn.Module):
         return {}
 
     def drop(self, terms: frozenset[int]) -> None:
-        """Exclude terms from all vectors: special tokens, which boolean queries never contain."""
+        """Exclude terms, given as ids, from all vectors."""
         self.kept[sorted(terms)] = False
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -46,7 +46,7 @@ class System(nn.Module):
         raise NotImplementedError
 
     def query_vectors(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Encode queries, [batch, |V|]: as documents, unless a system says otherwise."""
+        """Encode queries, [batch, |V|]: like documents, unless a subclass overrides this."""
         vectors: Tensor = self(input_ids, attention_mask)
         return vectors
 

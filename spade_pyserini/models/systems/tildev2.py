@@ -2,9 +2,9 @@
 
     w_j = max_{i: t_i = j} ReLU(v . h_i + b)
 
-for the term j and the hidden states h_i of the tokens t_i. Queries are boolean, no model reads
-them: the same weights as uniCOIL's, but only for documents. Documents are expanded before, with the
-200 terms that TILDE predicts for them (`spade encode --expansions`).
+for the term j and the hidden states h_i of the tokens t_i. Documents have the same weights as in
+uniCOIL, but queries are boolean: no model encodes them. The model expects documents expanded with
+the 200 terms that TILDE predicts for each of them (`spade encode --expansions`).
 
 - Zhuang, Zuccon: Fast passage re-ranking with contextualized exact term matching and efficient
   passage expansion, 2021, https://arxiv.org/abs/2108.08513

@@ -42,7 +42,11 @@ def _convert_tokenizer(source: str, options: dict[str, Any]) -> WordPieces:
 
 
 def max_length(folder: Path, config: Any, stated: int | None = None) -> int:
-    """Return how many tokens a model reads: as stated, or as tokenizer and positions allow."""
+    """Return how many tokens a model reads.
+
+    That is ``stated`` if it is given, otherwise the tokenizer's maximum, at most `LONGEST`. It is
+    never more than the number of positions of the transformer.
+    """
     limits = [stated, getattr(config, "max_position_embeddings", None)]
     path = folder / "tokenizer_config.json"
     if stated is None and path.is_file():
@@ -53,7 +57,7 @@ def max_length(folder: Path, config: Any, stated: int | None = None) -> int:
 
 def load_masked_lm(folder: Path) -> PreTrainedModel:
     """Load a masked-LM model with its head, in 32 bits."""
-    Checkpoint(folder).files  # noqa: B018 - refuses pickled weights with a reason
+    Checkpoint(folder).files  # noqa: B018 - raises an error if the weights are pickled
 
     def load(source: str, options: dict[str, Any]) -> tuple[PreTrainedModel, dict[str, Any]]:
         loaded: tuple[PreTrainedModel, dict[str, Any]] = AutoModelForMaskedLM.from_pretrained(
@@ -69,7 +73,7 @@ def load_masked_lm(folder: Path) -> PreTrainedModel:
 
 
 def load_transformer(checkpoint: Checkpoint) -> tuple[PreTrainedModel, dict[str, Tensor]]:
-    """Load a transformer below a head of another class, such as ``bert.*`` below ``tok_proj.*``.
+    """Load the transformer of a checkpoint without its head, such as ``tok_proj.*``.
 
     Returns the transformer, and all other tensors of the checkpoint by name.
     """

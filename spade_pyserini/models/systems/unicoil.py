@@ -3,8 +3,9 @@
     w_j = max_{i: t_i = j} ReLU(v . h_i + b)
 
 for the term j and the hidden states h_i of the tokens t_i. The same model weighs the tokens of a
-query, where the weights of a repeated token are added. Documents are expanded before, by docT5query
-or TILDE (`spade encode --expansions`), or not at all (the models called noexp).
+query, where the weights of a repeated token are added. Models whose name contains noexp
+expect plain documents, the others expect documents that docT5query or TILDE has expanded
+(`spade encode --expansions`).
 
 - Lin, Ma: A few brief notes on DeepImpact, COIL, and a conceptual framework for information
   retrieval techniques, 2021, https://arxiv.org/abs/2106.14807

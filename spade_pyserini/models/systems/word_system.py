@@ -43,6 +43,6 @@ class WordSystem(System):
         return distinct_words(self.wordpieces, batch)
 
     def own_terms(self, batch: list[list[int]]) -> Tensor:
-        """Return True for the words of each document: no others have a weight."""
+        """Return True for all words: other words of the batch have weight 0 in a document."""
         size = len(batch), len(self.columns(batch))
         return torch.ones(size, dtype=torch.bool, device=self.kept.device)

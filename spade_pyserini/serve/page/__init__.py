@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = Path(__file__).parent
-# In the order in which the script needs them.
+# In this order: a file uses names of the files before it.
 SCRIPTS = (
     *("dom.js", "api.js", "state.js", "theme.js", "chips.js", "hits.js", "heat.js"),
     *("terms.js", "expand.js", "results.js", "keyboard.js", "main.js"),
@@ -46,7 +46,7 @@ def self_contained(template: str, style: str, script: str = "") -> Page:
         "base-uri": "'none'",
         "form-action": "'self'",
         "frame-ancestors": "'none'",
-        # The script never writes HTML, it creates elements: the browser enforces it.
+        # The script creates elements and never writes HTML; the browser enforces this.
         "require-trusted-types-for": "'script'",
     }
     return Page(html, "; ".join(f"{name} {value}" for name, value in policy.items()))

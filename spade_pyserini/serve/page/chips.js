@@ -1,4 +1,4 @@
-// The WordPieces of the query: a click leaves one out, another click takes it back.
+// The WordPieces of the query: a click leaves one out, another click searches it again.
 
 function showChips(answer, toggle) {
   const chips = [];

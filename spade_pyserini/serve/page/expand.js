@@ -1,4 +1,4 @@
-// What SpaDE adds to a text, while it is typed.
+// Show the terms that SpaDE adds to a text while the user types it.
 
 const SAMPLES = [
   "Recursively delete a directory tree.",
@@ -29,7 +29,7 @@ async function runExpand() {
     fill($("expand-terms"), emptyExpansion());
     return;
   }
-  const waiting = setTimeout(() => fill($("expand-status"), "Reading the text"), 400);
+  const waiting = setTimeout(() => fill($("expand-status"), "Encoding the text"), 400);
   try {
     showExpansion(await expandText(text));
   } catch (error) {
@@ -39,10 +39,10 @@ async function runExpand() {
   }
 }
 
-/** While the model is loaded, the server asks to try again. */
+/** Try again if the model is not ready yet; otherwise show the error. */
 function expandProblem(error) {
   if (error.status === 503 && error.retryAfter) {
-    fill($("expand-status"), h("span", { class: "loading" }, "Loading the model, some seconds"));
+    fill($("expand-status"), h("span", { class: "loading" }, "Loading the model; this takes some seconds"));
     scheduleExpand(1000 * (error.retryAfter || MODEL_SECONDS));
     return;
   }
@@ -59,7 +59,7 @@ function emptyExpansion() {
 function showExpansion(answer) {
   const added = answer.terms.filter((term) => !term.in_text);
   const own = answer.terms.filter((term) => term.in_text);
-  const cut = answer.left_out ? ` ${plural(answer.left_out, "WordPiece")} at the end not read.` : "";
+  const cut = answer.left_out ? ` ${plural(answer.left_out, "WordPiece")} at the end were not read.` : "";
   fill($("expand-status"), `${answer.model}, ${number(answer.milliseconds)} ms.${cut}`);
   fill($("expand-heat"), heatMap(answer.pieces));
   const best = Math.max(1, ...answer.terms.map((term) => term.impact));

@@ -33,7 +33,7 @@ function showDetail(detail, answer, context) {
   const first = answer.added.slice(0, 24);
   fill(detail,
     answer.pieces.length
-      ? [heatMap(answer.pieces), answer.cut && h("p", { class: "note" }, "The text is longer.")]
+      ? [heatMap(answer.pieces), answer.cut && h("p", { class: "note" }, "Only the beginning of the text is shown.")]
       : h("p", { class: "note" }, "The text of this document is not known."),
     h("h4", {}, `${plural(answer.added.length, "term")} added by SpaDE`),
     h("ul", { class: "terms" }, first.map((term) => h("li",
@@ -42,5 +42,5 @@ function showDetail(detail, answer, context) {
     answer.added.length > first.length && h("p", { class: "note" },
       `${number(answer.added.length - first.length)} more with smaller impacts`),
     answer.missing.length > 0 && h("p", { class: "note" },
-      `Of the query, the document does not have: ${answer.missing.join(" ")}`));
+      `Query terms that the document does not have: ${answer.missing.join(" ")}`));
 }

@@ -1,4 +1,4 @@
-// A hit: rank, title, what moved, snippet, the bar of its score, and its terms.
+// A hit: rank, title, rank in the other engine, snippet, the bar of its score, and its terms.
 
 const NAMES = { spade: "SpaDE", bm25: "BM25" };
 
@@ -36,7 +36,7 @@ function hitItem(hit, context) {
   return item;
 }
 
-/** An arrow for what moved: up if the document is higher here than in the other ranking. */
+/** An arrow: up if the document is ranked higher here than in the other engine. */
 function movement(hit, { other, compared }) {
   if (!other) return null;
   if (hit.other_rank === null) {

@@ -44,7 +44,7 @@ function showView(view, { push = false } = {}) {
   if (expand) $("text").focus();
 }
 
-/** Show what the address says. */
+/** Show the search or the view that the address names. */
 function showAddress() {
   readAddress();
   $("q").value = state.q;

@@ -56,7 +56,7 @@ function column(answer, engine, engines) {
   return h("section", { class: `column ${engine}`, id: `column-${engine}`,
     "aria-label": `Hits of ${NAMES[engine]}` },
     h("h2", {}, NAMES[engine],
-      h("span", { class: "time", title: "For tokenizing and searching" },
+      h("span", { class: "time", title: "Time of the search, without snippets" },
         `${number(result.milliseconds)} ms`),
       answer.judged && h("span", { class: "found" }, foundText(result, answer.judged))),
     result.hits.length
@@ -75,7 +75,7 @@ function noHits(result, engine) {
     : "The query has no term that can be searched.";
   return h("div", { class: "empty" }, h("h3", {}, "No hits"), h("p", {}, why),
     engine === "spade" && h("p", { class: "note" },
-      "Take a term back with a click above, or try other words."));
+      "Click a removed term above to search it again, or try other words."));
 }
 
 function highlightCounterpart(docid, on) {
@@ -121,7 +121,7 @@ function showProblem(error) {
   $("results").removeAttribute("aria-busy");
   for (const id of ["chips", "summary", "tabs"]) $(id).hidden = true;
   fill($("results"), h("div", { class: "empty problem", role: "alert" },
-    h("h2", {}, "This did not work"), h("p", {}, error.message),
+    h("h2", {}, "The request failed"), h("p", {}, error.message),
     h("button", { type: "button", onclick: runSearch }, "Try again")));
 }
 
@@ -136,7 +136,7 @@ function showStart() {
     h("ul", { class: "key" },
       h("li", {}, h("i", { class: "own" }), "a term that is in the text of the document"),
       h("li", {}, h("i", { class: "added" }), "a term that SpaDE added to it")),
-    examples.length > 0 && [h("h2", {}, "Queries with known answers"),
+    examples.length > 0 && [h("h2", {}, "Queries with relevance judgements"),
       h("ul", { class: "examples" }, examples.map((text) => h("li", {},
         h("button", { type: "button", class: "sample", onclick: () => setQuery(text) }, text))))]));
 }

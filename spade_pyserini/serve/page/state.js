@@ -1,4 +1,4 @@
-// What the page shows is in its address, so that it can be shared.
+// The address of the page contains the query and the settings, so that it can be shared.
 
 const state = { q: "", k: 10, without: [], view: "search" };
 

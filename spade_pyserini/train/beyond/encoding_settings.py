@@ -5,8 +5,8 @@
 The stage measures every combination of the recipe's ``alphas`` and ``prune_ratios``: the mean
 nDCG@10 over the validation collections, and the mean number of terms in a document. Of all
 combinations whose nDCG@10 is at most ``tolerance`` (a share, 0.005 is 0.5 %) below the best one, it
-chooses the one with the fewest terms. ``settings.json`` has all figures, ``best`` is the model
-``init`` with the chosen settings and the other settings of the recipe's section ``term_weights``.
+chooses the one with the fewest terms. ``settings.json`` has all figures. ``best`` is the model
+``init`` with the chosen settings and the recipe's other settings of the section ``term_weights``.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def measure_all(model: SpadeModel, sets: list[DevSet], recipe: Recipe) -> list[M
 
 
 def sparsest(figures: list[Measured], tolerance: float) -> Measured:
-    """Choose the combination with the fewest terms among those that are good enough."""
+    """Return the combination with the fewest terms among those within the tolerance."""
     least = (1 - tolerance) * max(measured.ndcg for measured in figures)
     good = [measured for measured in figures if measured.ndcg >= least]
     return min(good, key=lambda measured: (measured.terms, -measured.ndcg))

@@ -10,7 +10,7 @@ from spade_pyserini.train.step import LossParts
 
 
 class Sparsity(Extension):
-    """Adds the regularizers in fine-tuning; in warm-up, documents contain nearly all terms."""
+    """Adds the regularizers in fine-tuning, not in warm-up, where documents are not pruned."""
 
     def __init__(self, settings: LossSettings, model: SpadeModel) -> None:
         self.settings, self.model = settings, model

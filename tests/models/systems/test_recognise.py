@@ -1,4 +1,4 @@
-"""Models that are no sparse encoder, or damaged, get an error that says what is known."""
+"""Models that are damaged, or of no known system, get an error that names the cause."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_code_and_pickles_are_never_loaded(systems: dict[str, Path], tmp_path: P
     custom = shutil.copytree(systems["splade-max"], tmp_path / "custom")
     modules = (custom / "modules.json").read_text()
     (custom / "modules.json").write_text(modules.replace("sentence_transformers.", "evil.", 1))
-    with pytest.raises(InputError, match="code of the model itself, which is never run"):
+    with pytest.raises(InputError, match="the model's own code, which is never run"):
         load_encoder(custom)
     outside = shutil.copytree(systems["splade-max"], tmp_path / "outside")
     (outside / "modules.json").write_text(modules.replace("1_SpladePooling", "../../x"))
