@@ -36,7 +36,7 @@ def prepare_pyserini() -> None:
     try:
         importlib.import_module(CATALOGUE)
     except OSError as error:  # URLError is one
-        logger.info("pyserini cannot download its list of prebuilt indexes: %s", error)
+        logger.debug("pyserini cannot download its list of prebuilt indexes: %s", error)
         _import_without_lists()
 
 
