@@ -19,6 +19,7 @@ from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import translate_java_errors
 from spade_pyserini.records import Hit, Ranking, Topic
 from spade_pyserini.search.hits import HitList
+from spade_pyserini.search.results import Queries, Results, as_topics
 
 MOST_HITS = 1_000_000
 
@@ -90,6 +91,16 @@ class LuceneSearcher:
         """Return the ``k`` best documents for ``query``. Notebooks show them as a table."""
         (ranking,) = self.batch_search([Topic("query", query)], k)
         return HitList(ranking.hits)
+
+    def search_many(self, queries: Queries, k: int = 10, threads: int = 1) -> Results:
+        """Search several queries; the results can be converted to a pandas or polars frame.
+
+            searcher.search_many(["delete a folder", "read a file"]).to_pandas()
+
+        ``queries`` are texts, whose ids are their positions from 0; texts by id; or topics.
+        """
+        topics = as_topics(queries)
+        return Results(topics, self.batch_search(topics, k, threads))
 
     def batch_search(self, topics: list[Topic], k: int = 1000, threads: int = 1) -> list[Ranking]:
         """Search several topics in one Java call; return their rankings in the same order."""

@@ -45,5 +45,5 @@ class HitList(list[H]):
 
 def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "  ".join(f"{term} {weight:.4g}" for term, weight in value.items())
+        return ", ".join(f"{term} {weight:.4g}" for term, weight in value.items())
     return shorten(str(value), LONGEST, placeholder=" …")
