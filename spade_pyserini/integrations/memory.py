@@ -125,7 +125,7 @@ def _in_memory(documents: Documents) -> Corpus:
     return Corpus("memory", "documents", partial(_read, records))
 
 
-def _document(docid: str, entry: str | Document) -> Document:
+def _document(docid: str, entry: object) -> Document:
     if isinstance(entry, Document):
         return entry
     if not isinstance(entry, str):
