@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from spade_pyserini.evaluate import evaluate_run
     from spade_pyserini.formats.vectors import read_vectors
     from spade_pyserini.index import IndexOptions, build_bm25_index, build_impact_index
+    from spade_pyserini.integrations.memory import rank
     from spade_pyserini.models import SpadeConfig, SpadeEncoder, SpadeModel
     from spade_pyserini.records import Document, Hit, ImpactVector, Ranking, Topic
     from spade_pyserini.search import (
@@ -55,6 +56,7 @@ _HOMES = {
         *("Bm25Searcher", "ImpactSearcher", "SearchOptions"),
         *("read_run", "search_topics", "write_run"),
     ],
+    "integrations.memory": ["rank"],
     "evaluate": ["evaluate_run"],
     "corpora.qrels": ["read_qrels"],
     "records": ["Document", "Hit", "ImpactVector", "Ranking", "Topic"],
@@ -81,6 +83,7 @@ __all__ = [
     "encode_corpus",
     "evaluate_run",
     "open_corpus",
+    "rank",
     "read_qrels",
     "read_run",
     "read_topics",

@@ -13,7 +13,7 @@ EXPORTED = {
     *("open_corpus", "SpadeConfig", "SpadeModel", "encode_corpus", "read_vectors"),
     *("build_bm25_index", "build_impact_index", "read_topics", "write_wordpiece_topics"),
     *("Bm25Searcher", "ImpactSearcher", "read_run", "search_topics", "write_run"),
-    *("evaluate_run", "read_qrels", "SpadeError"),
+    *("evaluate_run", "read_qrels", "SpadeError", "rank"),
     *("SpadeEncoder", "EncodeOptions", "IndexOptions", "SearchOptions"),
     *("Document", "Hit", "ImpactVector", "Ranking", "Topic"),
 }

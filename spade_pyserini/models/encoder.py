@@ -17,7 +17,7 @@ from spade_pyserini.errors import ArtifactError
 from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.devices import move
 from spade_pyserini.models.dual_encoder import DualEncoder
-from spade_pyserini.models.explanation import Expansion, TermWeight, split_impacts
+from spade_pyserini.models.explanation import Expansion, TermWeight, TermWeights, split_impacts
 from spade_pyserini.models.extensions import corpus_weights
 from spade_pyserini.models.persistence import load_model
 from spade_pyserini.models.precision import autocast, check_precision
@@ -265,7 +265,7 @@ class SpadeEncoder:
         return [vector for part in weights for vector in self.impacts(part, scale)]
 
     @torch.inference_mode()
-    def explain(self, text: str) -> list[TermWeight]:
+    def explain(self, text: str) -> TermWeights:
         """Return the terms of a text's vector, the largest impact first.
 
         Each has the parts of its impact that come from the two encoders. A model without a scale
@@ -282,7 +282,7 @@ class SpadeEncoder:
             TermWeight(term, term in in_document, own.get(term, 0.0), added.get(term, 0.0), impact)
             for term, impact in self.impacts(weights, scale)[0].items()
         ]
-        return sorted(terms, key=lambda term: -term.impact)
+        return TermWeights(sorted(terms, key=lambda term: -term.impact))
 
     def expand(self, text: str) -> Expansion:
         """Return the terms that expansion added to a text and those whose impact it raised.

@@ -7,9 +7,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from spade_pyserini.formats.notebook import BLUE, ORANGE, Html, html_bar, html_table
 from spade_pyserini.models.aggregation import mix
 
 TINY = 1e-12  # avoids a division by 0
+LEGEND = "blue: weighting encoder, orange: expansion encoder"
 
 
 class TermWeight(NamedTuple):
@@ -25,6 +27,17 @@ class TermWeight(NamedTuple):
     weighting: float
     expansion: float
     impact: int
+
+
+class TermWeights(list[TermWeight]):
+    """The terms of a document's vector: a list with a table for notebooks."""
+
+    def _repr_html_(self) -> str:
+        largest = max((term.impact for term in self), default=1)
+        rows = [
+            [term.term, "yes" if term.in_document else "no", _bar(term, largest)] for term in self
+        ]
+        return html_table(["term", "in the text", "impact"], rows, LEGEND)
 
 
 class Expansion(NamedTuple):
@@ -57,6 +70,24 @@ class Expansion(NamedTuple):
         rest = " ".join(f"{term.term} {term.impact}" for term in self.rest)
         rows = {"added": added, "raised": raised, "unchanged": rest}
         return "\n".join(f"{name:10} {row or '-'}" for name, row in rows.items())
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: a row for each term, in the order of the three lists."""
+        groups = (("added", self.added), ("raised", self.raised), ("unchanged", self.rest))
+        largest = max((term.impact for _, terms in groups for term in terms), default=1)
+        rows = [
+            ["" if number else name, term.term, _bar(term, largest)]
+            for name, terms in groups
+            for number, term in enumerate(terms)
+        ]
+        return html_table(["by expansion", "term", "impact"], rows, LEGEND)
+
+
+def _bar(term: TermWeight, largest: int) -> Html:
+    """The impact with its two parts. Their sum may exceed an impact that is limited."""
+    scale = term.impact / max(term.weighting + term.expansion, TINY)
+    parts = {BLUE: scale * term.weighting, ORANGE: scale * term.expansion}
+    return html_bar(term.impact, parts, largest)
 
 
 def split_impacts(weighting: Tensor, expansion: Tensor, weights: Tensor, alpha: float) -> Tensor:

@@ -117,7 +117,12 @@ class WordPieces:
     def save(self, path: Path, near: Path | None = None) -> None:
         """Write a ``tokenizer.json`` file; see `atomic_write` for ``near``."""
         with atomic_write(path, near) as stream:
-            stream.write(self._tokenizer.to_str().encode())
+            stream.write(self.definition.encode())
+
+    @property
+    def definition(self) -> str:
+        """The contents of a ``tokenizer.json`` file."""
+        return self._tokenizer.to_str()
 
     @cached_property
     def fingerprint(self) -> str:

@@ -98,6 +98,7 @@ def answer_query(
 
     With a ``delimiter``, hits are passages, and only the best one of each document is described.
     """
+    hits: list[Hit]
     if delimiter is None:
         hits = searcher.search(query, k)
     else:

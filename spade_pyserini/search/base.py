@@ -18,6 +18,8 @@ from spade_pyserini.index.opening import IndexFiles, follow_link, open_index
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import translate_java_errors
 from spade_pyserini.records import Hit, Ranking, Topic
+from spade_pyserini.search.hits import HitList
+from spade_pyserini.search.results import Queries, Results, as_topics
 
 MOST_HITS = 1_000_000
 
@@ -27,6 +29,13 @@ def check_hits(k: int) -> int:
     if not 1 <= k <= MOST_HITS:
         raise UsageError(f"the number of hits must be from 1 to {MOST_HITS:,}, not {k:,}")
     return k
+
+
+def check_queries(topics: list[Topic]) -> None:
+    """Raise `UsageError` if the text of a query is not valid Unicode."""
+    for topic in topics:
+        if not is_valid_unicode(topic.text):
+            raise UsageError(f"the query {topic.text!r} is not valid Unicode")
 
 
 class OpenedIndex(NamedTuple):
@@ -78,17 +87,25 @@ class LuceneSearcher:
             raise ArtifactError(f"{message} {manifest.documents}; {cure}")
         return OpenedIndex(manifest, self._searcher)
 
-    def search(self, query: str, k: int = 10) -> list[Hit]:
-        """Return the ``k`` best documents for ``query``."""
+    def search(self, query: str, k: int = 10) -> HitList[Hit]:
+        """Return the ``k`` best documents for ``query``. Notebooks show them as a table."""
         (ranking,) = self.batch_search([Topic("query", query)], k)
-        return ranking.hits
+        return HitList(ranking.hits)
+
+    def search_many(self, queries: Queries, k: int = 10, threads: int = 1) -> Results:
+        """Search several queries; the results can be converted to a pandas or polars frame.
+
+            searcher.search_many(["delete a folder", "read a file"]).to_pandas()
+
+        ``queries`` are texts, whose ids are their positions from 0; texts by id; or topics.
+        """
+        topics = as_topics(queries)
+        return Results(topics, self.batch_search(topics, k, threads))
 
     def batch_search(self, topics: list[Topic], k: int = 1000, threads: int = 1) -> list[Ranking]:
         """Search several topics in one Java call; return their rankings in the same order."""
         check_hits(k)
-        for topic in topics:
-            if not is_valid_unicode(topic.text):
-                raise UsageError(f"the query {topic.text!r} is not valid Unicode")
+        check_queries(topics)
         # Lucene allocates a heap of k entries for every query, so k is limited to what can match.
         k = min(k, max(self.manifest.documents, 1))
         with jvm.deferred_interrupt(), self._translate_errors():

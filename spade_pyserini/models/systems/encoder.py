@@ -15,7 +15,7 @@ from torch import Tensor
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.formats.digests import non_default_fields
 from spade_pyserini.models.devices import move
-from spade_pyserini.models.explanation import TermWeight
+from spade_pyserini.models.explanation import TermWeight, TermWeights
 from spade_pyserini.models.fingerprint import weights_fingerprint
 from spade_pyserini.models.precision import autocast, check_precision
 from spade_pyserini.models.pruning import drop_small_weights
@@ -237,7 +237,7 @@ class SystemEncoder:
             for vector in sparse(quantize(part, scale, self.config.bits))
         ]
 
-    def explain(self, text: str) -> list[TermWeight]:
+    def explain(self, text: str) -> TermWeights:
         """Return the terms of a text's vector with their origin, the largest impact first."""
         batch = [self.cut_documents([text])[0].ids]
         own, added = self.components(batch)
@@ -252,7 +252,7 @@ class SystemEncoder:
             )
             for term, impact in impacts.items()
         ]
-        return sorted(explained, key=lambda term: -term.impact)
+        return TermWeights(sorted(explained, key=lambda term: -term.impact))
 
     def _scale_for(self, weights: list[Tensor]) -> float:
         largest = max((part.max().item() for part in weights if part.numel()), default=0.0)

@@ -1,0 +1,1 @@
+"""SpaDE in other libraries, one module for each; a module imports its library only when used."""
