@@ -103,8 +103,8 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--query-encoder",
         metavar="NAME|PATH|boolean",
-        help="the model that will encode queries, or boolean (default: as the model says); the "
-        "manifest records it",
+        help="the model that will encode queries, or boolean (default: the model's own way); "
+        "the manifest records it",
     )
     add(
         "--keep-query-weights",

@@ -144,7 +144,7 @@ def _write(export: Export, options: argparse.Namespace) -> list[Path | str]:
 
 
 def _corpora(index: Path, options: argparse.Namespace) -> list[Corpus]:
-    """The corpora with the texts of the index: ``--corpus``, or those that it remembers."""
+    """Return the corpora with the texts: ``--corpus``, or those that the manifest records."""
     from spade_pyserini.errors import NotFoundError
     from spade_pyserini.index.describe import describe_impact_index
     from spade_pyserini.search.texts import divided_like, remembered_corpora

@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--resume",
         action="store_true",
-        help="continue an interrupted run, as without this option; warn if there is none",
+        help="warn if there is no run to continue; runs are continued without it, too",
     )
     return parser
 

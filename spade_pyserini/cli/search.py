@@ -21,8 +21,8 @@ def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade search``."""
     description = (
         "Search an index for topics or a query; with neither, for queries typed at a prompt. "
-        "In an impact index, a query is encoded as the index says; for SpaDE, it is split into "
-        "WordPieces, and a repeated one counts once."
+        "The manifest of an impact index records how queries are encoded; for SpaDE, a query is "
+        "split into WordPieces, and a repeated one counts once."
     )
     parser = arguments.new_parser("search", description, EXAMPLE)
     add = parser.add_argument
@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
         nargs="?",
         const="vector",
         metavar="FIELD",
-        help="--topics are encoded already: terms repeated as often as their weight, or JSON lines "
+        help="--topics are encoded already: a term of weight n is written n times, or JSON lines "
         "with the weights in FIELD (default: vector)",
     )
     add("--k1", type=float, default=0.9, help="k1 of BM25, for a BM25 index")

@@ -26,8 +26,9 @@ def parser() -> argparse.ArgumentParser:
     description = (
         "Write the terms of each topic, for plain Pyserini or as the queries of another engine: "
         "its distinct WordPieces or, for an index whose queries have weights, each term with its "
-        "weight. For Pyserini a term is repeated; OpenSearch and Elasticsearch get the body of "
-        "_msearch, PISA PyTerrier's query_toks, Milvus sparse vectors."
+        "weight. For Pyserini, a term of weight n is written n times. The file is the body of a "
+        "_msearch request for OpenSearch and Elasticsearch, has PyTerrier's query_toks for PISA, "
+        "and sparse vectors for Milvus."
     )
     parser = arguments.new_parser("topics", description, EXAMPLE)
     add = parser.add_argument
@@ -46,7 +47,12 @@ def parser() -> argparse.ArgumentParser:
         choices=("rank_features", "sparse_vector"),
         help="opensearch: type of the field (default: rank_features)",
     )
-    add("--hits", type=arguments.positive, metavar="N", help="opensearch: hits (default: 10)")
+    add(
+        "--hits",
+        type=arguments.positive,
+        metavar="N",
+        help="opensearch: number of hits (default: 10)",
+    )
     add("--with-text", action="store_true", help="opensearch: return titles and texts of hits")
     add("--overwrite", action="store_true", help="replace an existing file")
     return parser
