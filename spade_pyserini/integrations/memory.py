@@ -67,8 +67,8 @@ class MemoryRanker:
     ) -> None:
         corpus = _in_memory(documents)
         self.documents = list(corpus)
-        self._encoder, scale = _fit(_encoder(model), corpus, counts)
-        self._vectors = list(_encode(self._encoder, self.documents, scale))
+        self._encoder, scale = _fit(as_encoder(model), corpus, counts)
+        self._vectors = list(encode_documents(self._encoder, self.documents, scale))
 
     def rank(self, query: str, k: int | None = None) -> HitList[RankedHit]:
         """Return the ``k`` best documents, all by default, without those that match no term.
@@ -138,7 +138,8 @@ def _read(records: list[Document], _: OnError) -> Iterator[LocatedDocument]:
     return number_documents(records, "documents")
 
 
-def _encoder(model: Model) -> DocumentEncoder:
+def as_encoder(model: Model) -> DocumentEncoder:
+    """Return the encoder of a model that is given by its name or folder, or loaded."""
     if isinstance(model, DualEncoder):
         return SpadeEncoder(model)
     return load_encoder(model) if isinstance(model, str | Path) else model
@@ -160,10 +161,10 @@ def _fit(
     return encoder, encoder.config.scale or calibrated_scale(encoder, sample)
 
 
-def _encode(
+def encode_documents(
     encoder: DocumentEncoder, documents: list[Document], scale: float
 ) -> Iterator[dict[str, int]]:
-    """The impacts of each document; the batches are those of `encode_corpus`.
+    """Yield the impacts of each document; the batches are those of `encode_corpus`.
 
     The results of a batch depend on its padding, by less than rounding usually shows.
     """
