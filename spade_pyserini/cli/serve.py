@@ -92,8 +92,10 @@ def run(options: argparse.Namespace) -> None:
 
 def _options(options: argparse.Namespace) -> ServeOptions:
     """Return what to serve. Wrong paths and names are errors here, before the server starts."""
+    from spade_pyserini.formats.query_side import BOOLEAN
     from spade_pyserini.index.opening import locate
-    from spade_pyserini.models.systems.recognise import check_model
+    from spade_pyserini.models.hub import UNTRAINED, resolve_model
+    from spade_pyserini.models.systems.recognise import SPADE, check_model, recognise
     from spade_pyserini.serve.judgements import read_judgements
     from spade_pyserini.serve.limits import Limits, default_threads
     from spade_pyserini.serve.service import ServeOptions
@@ -102,8 +104,13 @@ def _options(options: argparse.Namespace) -> ServeOptions:
         raise UsageError("--topics applies only with --qrels")
     if options.model is not None:
         check_model(options.model)
+        if options.model != UNTRAINED and recognise(resolve_model(options.model)) != SPADE:
+            raise UsageError(f"--model {options.model} is not a SpaDE model; leave out --model")
     index = Path(options.index)
     manifest = locate(index, foreign=bool(options.tokenizer)).manifest
+    if manifest.query != BOOLEAN:
+        message = f"{index} needs {manifest.query.kind} queries, but the server has boolean ones"
+        raise UsageError(f"{message}; use `spade search`")
     limits = Limits(threads=options.threads or default_threads(), seconds=float(options.timeout))
     return ServeOptions(
         index=index,

@@ -11,6 +11,7 @@ Both forms are read plain or as ``.gz``. Pyserini reads only the first one.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -23,6 +24,7 @@ from spade_pyserini.formats.json_files import read_json_object
 from spade_pyserini.formats.lines import read_lines
 from spade_pyserini.formats.outputs import refuse_existing
 
+logger = logging.getLogger(__name__)
 VECTOR = "vector"
 UNKNOWN = "[UNK]"  # written for a topic without terms, because Anserini reads no empty topic
 LARGEST = (1 << 31) - 1
@@ -80,6 +82,7 @@ def _read_tsv(path: Path) -> Iterator[tuple[int, str, dict[str, int]]]:
 
 
 def _read_jsonl(path: Path, field: str) -> Iterator[tuple[int, str, dict[str, int]]]:
+    left_out = 0
     for number, line in read_lines(path):
         if not line.strip():
             continue
@@ -89,6 +92,10 @@ def _read_jsonl(path: Path, field: str) -> Iterator[tuple[int, str, dict[str, in
             raise InputError("a topic needs its id in `_id`, `qid` or `id`", path, number)
         if field in values:
             yield number, str(qid), _weights(values[field], field, path, number)
+        else:
+            left_out += 1
+    if left_out:
+        logger.warning("%s: %d topics without the field %r are left out", path, left_out, field)
 
 
 def _weights(vector: Any, field: str, path: Path, line: int) -> dict[str, int]:

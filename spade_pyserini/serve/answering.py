@@ -39,15 +39,21 @@ COMPARED = 100  # the rank of a hit is looked up among so many hits of the other
 class _Ranking:
     """The hits of one engine, and the time of the search."""
 
-    def __init__(self, searcher: Searcher, query: str, terms: list[str] | None, k: int) -> None:
+    def __init__(
+        self, searcher: Searcher, query: str, k: int, request: SearchRequest | None = None
+    ) -> None:
+        """Search for ``query`` or, in an impact index, for the terms that ``request`` leaves."""
         self.searcher, self.query = searcher, query
-        start = time.perf_counter()
-        if isinstance(searcher, ImpactSearcher) and terms is not None:
+        start = time.perf_counter()  # the time includes the analysis of the query
+        if isinstance(searcher, ImpactSearcher) and request is not None:
+            terms = searched_terms(searcher, request)
             self.hits: Sequence[Hit] = searcher.search_terms(terms, k)
+            self.milliseconds = round(1000 * (time.perf_counter() - start), 2)
         else:
             self.hits = searcher.search(query, k)
-        self.milliseconds = round(1000 * (time.perf_counter() - start), 2)
-        self.terms = searcher.query_terms(query) if terms is None else terms
+            self.milliseconds = round(1000 * (time.perf_counter() - start), 2)
+            terms = searcher.query_terms(query)
+        self.terms = terms
 
     def weights(self, docid: str) -> Mapping[str, float]:
         """Return the searched terms that a document has, with their weights."""
@@ -97,11 +103,10 @@ class Engines:
     def _search(self, request: SearchRequest, k: int) -> dict[str, _Ranking]:
         rankings = {}
         if "spade" in request.engines:
-            terms = searched_terms(self._spade, request)
-            rankings["spade"] = _Ranking(self._spade, request.query, terms, k)
+            rankings["spade"] = _Ranking(self._spade, request.query, k, request)
         if "bm25" in request.engines and self._bm25 is not None:
             text = remaining_text(self._spade, request)
-            rankings["bm25"] = _Ranking(self._bm25, text, None, k)
+            rankings["bm25"] = _Ranking(self._bm25, text, k)
         return rankings
 
     def _engine(
