@@ -65,7 +65,7 @@ class MemoryRanker:
     def __init__(
         self, documents: Documents, model: Model = DEFAULT, *, counts: str | Path | None = None
     ) -> None:
-        corpus = _in_memory(documents)
+        corpus = in_memory_corpus(documents)
         self.documents = list(corpus)
         self._encoder, scale = _fit(as_encoder(model), corpus, counts)
         self._vectors = list(encode_documents(self._encoder, self.documents, scale))
@@ -113,7 +113,8 @@ def rank(
     return MemoryRanker(documents, model, counts=counts).rank(query, k)
 
 
-def _in_memory(documents: Documents) -> Corpus:
+def in_memory_corpus(documents: Documents) -> Corpus:
+    """Return a corpus of texts in memory; they are checked when it is read."""
     if isinstance(documents, str):
         raise UsageError("documents=TEXT is a single text; give a list of texts")
     pairs: Iterable[tuple[str, str | Document]]

@@ -29,7 +29,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
 from spade_pyserini.encode.counts_file import check_counts_file, fit_encoder
-from spade_pyserini.errors import UsageError
+from spade_pyserini.errors import NotFoundError, UsageError
 from spade_pyserini.formats.paths import location
 from spade_pyserini.models.encoder import SpadeEncoder
 from spade_pyserini.models.hub import DEFAULT, UNTRAINED, resolve_model
@@ -73,7 +73,8 @@ def _queries(model: SpadeModel) -> SparseStaticEmbedding:
     """Queries: the weight 1 for each distinct WordPiece, 0 for special tokens."""
     weights = torch.ones(len(model.kept), device=model.kept.device)
     weights[list(model.wordpieces.special_ids)] = 0
-    return SparseStaticEmbedding(_tokenizer(model.wordpieces), weights, frozen=True)
+    tokenizer: Any = _tokenizer(model.wordpieces)
+    return SparseStaticEmbedding(tokenizer, weights, frozen=True)
 
 
 def _tokenizer(wordpieces: WordPieces) -> PreTrainedTokenizerFast:
@@ -91,7 +92,7 @@ class SpadeDocuments(InputModule):
     save_in_root = False
 
     def __init__(self, model: SpadeModel) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.model = model
         self.encoder = SpadeEncoder(model)
         self.tokenizer = _tokenizer(model.wordpieces)
@@ -124,8 +125,11 @@ class SpadeDocuments(InputModule):
         self.model.save_pretrained(output_path)
 
     @classmethod
-    def load(cls, model_name_or_path: str, subfolder: str = "", **options: Any) -> Self:
+    def load(cls, model_name_or_path: str, subfolder: str = "", *_: Any, **options: Any) -> Self:
         """Load the model from a folder, or from a subfolder of a model on the hub."""
         names = ("token", "cache_folder", "revision", "local_files_only")
         known = {name: options[name] for name in names if name in options}
-        return cls(_load(cls.load_dir_path(model_name_or_path, subfolder, **known)))
+        folder = cls.load_dir_path(model_name_or_path, subfolder, **known)
+        if folder is None:
+            raise NotFoundError(f"{model_name_or_path} has no folder {subfolder!r}")
+        return cls(_load(folder))

@@ -14,7 +14,8 @@ from tests.docs.pages import README, fenced
 
 pytestmark = [pytest.mark.java, pytest.mark.filterwarnings("ignore")]
 PROGRAMS = fenced((ROOT / "docs" / "guide" / "integrations.md").read_text(), "python")
-OPTIONAL = {"pyterrier": "pyterrier"}  # library: extra
+# A name in a program: the module that must be installed for it.
+OPTIONAL = {"pyterrier": "pyterrier", "beir": "beir.retrieval", "langchain": "langchain_core"}
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +38,8 @@ def test_a_program_of_the_page(
     program: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     jvm.start()  # before PyTerrier does
-    for library, extra in OPTIONAL.items():
-        if library in program:
+    for extra, library in OPTIONAL.items():
+        if f"integrations.{extra}" in program:
             pytest.importorskip(library, reason=f"needs pip install 'spade_pyserini[{extra}]'")
     monkeypatch.chdir(folder)
     names: dict[str, object] = {"__name__": "program"}

@@ -46,7 +46,8 @@ def test_vectors_are_those_of_the_model(tiny_model: SpadeModel, tiny_model_folde
 
 def test_decode_returns_the_terms(tiny_model: SpadeModel) -> None:
     encoder = sparse_encoder(tiny_model)
-    decoded = dict(encoder.decode(encoder.encode_document(TEXTS[0])))
+    pairs: Any = encoder.decode(encoder.encode_document(TEXTS[0]))
+    decoded = dict(pairs)
     impacts = tiny_model.encode(TEXTS[0])
     assert impacts
     scale = tiny_model.config.scale
