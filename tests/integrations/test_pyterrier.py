@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -124,14 +122,3 @@ def test_models_that_do_not_fit(
         adapter.SpadeEncoder(SpadeEncoder(tiny_model).with_settings(scale=None))
     with pytest.raises(UsageError, match="need a neural model"):
         adapter.SpadeIndex(tmp_path / "index").indexer(systems["splade-max"])
-
-
-def test_pyterrier_is_optional() -> None:
-    code = (
-        "import sys; sys.modules['pyterrier'] = None\n"
-        "from spade_pyserini.errors import NotFoundError\n"
-        "try:\n    import spade_pyserini.integrations.pyterrier\n"
-        "except NotFoundError as error:\n    print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "PyTerrier is not installed: pip install 'spade_pyserini[pyterrier]'\n"
