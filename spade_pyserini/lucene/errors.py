@@ -46,9 +46,9 @@ def translate_java_errors(index: Path, action: str, cure: str = REBUILD) -> Iter
 def try_to_write(folder: Path) -> None:
     """Raise the `OSError` of a write to ``folder``, if it fails: Java hides some of the reasons.
 
-    The folder that contains it is tried if it is not a folder itself.
+    The folder that contains it is tried if it is a file.
     """
-    with tempfile.TemporaryFile(dir=folder if folder.is_dir() else folder.parent) as stream:
+    with tempfile.TemporaryFile(dir=folder.parent if folder.is_file() else folder) as stream:
         stream.write(b"\0" * 4096)
 
 

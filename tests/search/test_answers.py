@@ -72,6 +72,6 @@ def test_a_hit_that_the_index_does_not_find_again(
         path.write_bytes(path.read_bytes().replace(b"d1", b"D1").replace(b"d2", b"D2"))
     result = run("search", "--index", index, "--query", "the old cat", "--hits", 30, "--no-check")
     assert result.code == 1, result.err
-    assert "damaged, it returns 'D" in result.err and "spade index --verify" in result.err
+    assert "damaged, it has no document 'D" in result.err and "spade index --verify" in result.err
     checked = run("search", "--index", index, "--query", "the old cat")
     assert checked.code == 1 and ".dvd is damaged, its checksum is wrong" in checked.err
