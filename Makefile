@@ -25,7 +25,7 @@ DOCS := $(VENV)/.docs
 LOG := $(VENV)/install.log
 # These lists are variables, because a comma in the text of $(call ...) would begin the next argument.
 TEST_EXTRAS := test,dev
-ALL_EXTRAS := ray,pisa,milvus,docs
+ALL_EXTRAS := ray,pisa,milvus,docs,polars,pyterrier,beir,langchain
 # The output of pip goes to a file; the end of the file is printed if pip fails.
 define pip_install
 @echo "installing .[$(1)] into $(VENV); this can take minutes, the log is $(LOG)"

@@ -10,15 +10,14 @@ Documents are encoded by our model, queries by a `SparseStaticEmbedding`: the di
 the query, each with weight 1. Vectors are weights before quantization; an index multiplies them by
 the model's scale and rounds them.
 
-A model that was saved by ``save_pretrained`` of such an encoder is loaded by
-``SparseEncoder(FOLDER, trust_remote_code=True)``: sentence-transformers imports classes of other
-packages only then. The code that is run is this module, not a file in the folder.
+Such an encoder cannot be saved: sentence-transformers would load it only with permission to run
+code that comes with models. Save the SpaDE model, and call `sparse_encoder` with its folder.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import torch
 from sentence_transformers.base.modules import InputModule
@@ -29,7 +28,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
 from spade_pyserini.encode.counts_file import check_counts_file, fit_encoder
-from spade_pyserini.errors import NotFoundError, UsageError
+from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.paths import location
 from spade_pyserini.models.encoder import SpadeEncoder
 from spade_pyserini.models.hub import DEFAULT, UNTRAINED, resolve_model
@@ -118,18 +117,6 @@ class SpadeDocuments(InputModule):
         return len(self.model.kept)
 
     def save(self, output_path: str, *_: Any, **__: Any) -> None:
-        """Write the files of the model, as `SpadeModel.save_pretrained` does."""
-        if self.encoder.counts is not None:
-            message = "counts=FILE belongs to a corpus and cannot be saved with the model"
-            raise UsageError(f"{message}; save an encoder without them")
-        self.model.save_pretrained(output_path)
-
-    @classmethod
-    def load(cls, model_name_or_path: str, subfolder: str = "", *_: Any, **options: Any) -> Self:
-        """Load the model from a folder, or from a subfolder of a model on the hub."""
-        names = ("token", "cache_folder", "revision", "local_files_only")
-        known = {name: options[name] for name in names if name in options}
-        folder = cls.load_dir_path(model_name_or_path, subfolder, **known)
-        if folder is None:
-            raise NotFoundError(f"{model_name_or_path} has no folder {subfolder!r}")
-        return cls(_load(folder))
+        """Raise `UsageError`: sentence-transformers could not load what was saved."""
+        message = "an encoder of sparse_encoder() cannot be saved"
+        raise UsageError(f"{message}; save its SpadeModel with save_pretrained({output_path!r})")
