@@ -1,1 +1,1 @@
-"""What sparse retrieval is compared with: dense search, re-ranking, fusion, predicted queries."""
+"""Systems to compare sparse retrieval with: dense search, re-ranking, fusion, docT5query."""

@@ -45,9 +45,9 @@ def encode_dense(
 ) -> int:
     """Write the embeddings of ``corpus`` to the folder ``index``; return the number of documents.
 
-    If the same call was interrupted, it continues; finished shards are kept. Embeddings of other
-    documents or with other settings are refused, or replaced with ``overwrite``. Embeddings that
-    would be the same are kept in both cases.
+    If the same call was interrupted before, it continues and keeps the finished shards. Existing
+    embeddings of other documents or with other settings are an error; with ``overwrite`` they are
+    replaced. Intact shards of the same documents and settings are kept, also with ``overwrite``.
     """
     model, fingerprint = _load(model_name)
     settings = DenseSettings(
@@ -86,7 +86,7 @@ class _Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class EmbeddingTask:
-    """Embeds shards."""
+    """Computes the embeddings of the documents of a shard."""
 
     model: SentenceTransformer
     files: DenseFiles
@@ -116,17 +116,17 @@ class EmbeddingTask:
 
 
 def dense_search(index: str | Path, topics: list[Topic], hits: int = 1000) -> list[Ranking]:
-    """Search embeddings exactly, with the model that they were made with; scores are cosines."""
+    """Search all embeddings with the model that computed them; scores are cosines."""
     import numpy as np
 
     folder = Path(index)
     manifest = DenseFiles().load(folder)
     if not manifest.complete:
-        raise ArtifactError(f"{folder}: not finished; run the same dense command again")
+        raise ArtifactError(f"{folder}: embeddings not finished; embed the same corpus again")
     settings: Any = manifest.settings
     model, fingerprint = _load(settings.model)
     if fingerprint != settings.model_fingerprint:
-        message = f"{folder} was made with other weights of {settings.model}"
+        message = f"the weights of {settings.model} have changed since {folder} was made"
         raise ArtifactError(f"{message}; embed the corpus again with overwrite=True")
     rows, docids = _load_rows(folder)
     rankings = []
@@ -146,7 +146,7 @@ def dense_search(index: str | Path, topics: list[Topic], hits: int = 1000) -> li
 
 
 def _load_rows(folder: Path) -> tuple[Any, list[str]]:
-    """A FAISS index of all rows, and the docid of each row. Every file is checked."""
+    """Return a FAISS index of all rows, and the docid of each row. Every file is checked."""
     import faiss
     import numpy as np
 
@@ -158,14 +158,14 @@ def _load_rows(folder: Path) -> tuple[Any, list[str]]:
         path = folder / shard.file
         record = read_docids(path)
         if record is None or not files.is_intact(folder, shard):
-            raise ArtifactError(f"{path}: missing or damaged; run the same dense command again")
+            raise ArtifactError(f"{path}: missing or damaged; embed the corpus again")
         docids += record["docids"]
         rows.add(np.load(path, allow_pickle=False))
     return rows, docids
 
 
 def _load(name: str) -> tuple[SentenceTransformer, str]:
-    """A bi-encoder and the digest of its weights."""
+    """Load a bi-encoder; return it and the digest of its weights."""
     from spade_pyserini.models.bi_encoder import load_bi_encoder
     from spade_pyserini.models.fingerprint import weights_fingerprint
 

@@ -1,4 +1,4 @@
-"""Embeddings on disk: the layout of `spade_pyserini.baselines.dense`."""
+"""The files of embeddings that `spade_pyserini.baselines.dense` writes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from spade_pyserini.sharding.plain import PlainFiles, PlainManifest, PlainShard
 from spade_pyserini.sharding.protocols import ShardRecord
 
 FORMAT = "spade_pyserini.dense/2"
-DOCIDS_FORMAT = "spade_pyserini.dense/1"  # version 1 manifests have this format, too
+DOCIDS_FORMAT = "spade_pyserini.dense/1"  # of docid files and version 1 manifests
 
 
 @dataclass(frozen=True)
 class DenseSettings:
-    """Everything, apart from the documents, that determines the embeddings."""
+    """All settings that, together with the documents, determine the embeddings."""
 
     corpus: str
     model: str
@@ -41,21 +41,24 @@ class DenseFiles(PlainFiles):
         super().__init__(FORMAT, ".npy", DenseSettings)
 
     def is_shard_name(self, name: str) -> bool:
-        """Whether ``name`` is that of rows, of docids, or of a temporary file of either."""
+        """Whether ``name`` is a file of embeddings or docids, or its temporary file."""
         return re.fullmatch(r"docs\d{4,}\.(npy|json)", temporary_of(name) or name) is not None
 
     def load(self, folder: Path, name: str = MANIFEST) -> PlainManifest:
-        """Read the manifest next to ``folder``, also one of version 1."""
+        """Read the manifest next to ``folder``; its format may be version 1 or 2."""
         path = sibling(folder, name)
         if not path.is_file():
-            message = f"{folder} has no manifest ({path.name}): it was not made by spade dense"
-            raise ArtifactError(message)
+            message = f"{folder} has no manifest ({path.name}): it was not written by spade dense"
+            raise ArtifactError(f"{message}; give a folder that spade dense wrote")
         if read_json_file(path).get("format") == DOCIDS_FORMAT:
             return self._load_version_1(folder, path)
         return super().load(folder, name)
 
     def _load_version_1(self, folder: Path, path: Path) -> PlainManifest:
-        """Read a manifest of version 1: it has only the number of shards, 0 if unfinished."""
+        """Read a manifest of version 1: it has no records of shards, only their number.
+
+        The number is 0 while the embeddings are unfinished.
+        """
         values = read_sealed(path, DOCIDS_FORMAT)
         number, shards = values["shards"], []
         for rows in sorted(folder.glob("docs*.npy")):
@@ -66,7 +69,7 @@ class DenseFiles(PlainFiles):
         return PlainManifest(FORMAT, DenseSettings(**values["settings"]), complete, shards)
 
     def is_intact(self, folder: Path, shard: ShardRecord) -> bool:
-        """Whether the rows are as they were written, and the docids belong to them."""
+        """Whether the embeddings are unchanged, and the docids belong to them."""
         record = read_docids(folder / shard.file)
         return bool(record and record["sha256"] == shard.sha256) and super().is_intact(
             folder, shard

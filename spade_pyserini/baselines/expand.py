@@ -1,12 +1,13 @@
-"""Predicted queries for the documents of a corpus, as docT5query makes them.
+"""Predict texts that expand the documents of a corpus: docT5query's queries or TILDE's terms.
 
 ::
 
-    X.jsonl                  {"id": ..., "predicted_queries": [...]}, a line per document
+    X.jsonl                  {"id": ..., "predicted_queries": [...]}, a line per expanded document
     X.jsonl.manifest.json    settings and digest
 
-While a run is unfinished, its shards are in the folder ``X.jsonl.shards`` with a manifest. The seed
-depends on the number of the shard, so a run that is continued writes the same bytes.
+While a run is unfinished, its shards are in the folder ``X.jsonl.shards``, with a manifest next to
+it. The random seed of a shard depends only on its number, so a run that is interrupted and
+continued gives the same queries.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from spade_pyserini.baselines.query_generator import TOP_K, QueryGenerator, Sampling
+from spade_pyserini.baselines.term_predictor import TermPredictor, is_tilde
 from spade_pyserini.corpora.expansions import FORMAT
 from spade_pyserini.errors import SpadeError
 from spade_pyserini.formats.atomic import atomic_write
@@ -47,7 +49,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ExpansionSettings(Sampling):
-    """Everything, apart from the documents, that determines the queries."""
+    """All settings that, together with the documents, determine the predicted queries."""
 
     corpus: str = ""
     model: str = ""
@@ -73,10 +75,11 @@ def expand_corpus(
     sampling: Sampling = DEFAULT_SAMPLING,
     overwrite: bool = False,
 ) -> int:
-    """Write the queries of ``corpus`` to the file ``output``; return the number of its lines.
+    """Write predicted queries for ``corpus`` to the file ``output``; return the number of lines.
 
-    If the same call was interrupted, it continues. A complete output is refused unless
-    ``overwrite``, and so is an unfinished one with other settings or of other documents.
+    If the same call was interrupted before, it continues. It is an error if the output is complete,
+    or if an unfinished run had other settings or other documents; with ``overwrite``, the output is
+    replaced.
     """
     output = Path(output)
     files = QueryFiles()
@@ -86,7 +89,8 @@ def expand_corpus(
             _settle(output, target.folder)
     refuse_existing(output, overwrite)
     with target.locked() as bad_documents:
-        generator = QueryGenerator(model_name, sampling)
+        kind = TermPredictor if is_tilde(model_name) else QueryGenerator
+        generator = kind(model_name, sampling)
         settings = ExpansionSettings(
             **asdict(sampling),
             corpus=corpus.name,
@@ -102,13 +106,13 @@ def expand_corpus(
 
 
 def _has_leftovers(folder: Path) -> bool:
-    """Return whether something of an unfinished run is next to an output."""
+    """Return whether an unfinished run left its folder of shards, a manifest or a lock."""
     return folder.is_dir() or any(sibling(folder, x).exists() for x in (MANIFEST, "lock"))
 
 
 def _settle(output: Path, folder: Path) -> None:
-    """Finish what a process did that was killed after it had joined the shards."""
-    with suppress(SpadeError, OSError):  # no shards, or those of another run
+    """Complete a run whose process was killed after it had joined the shards."""
+    with suppress(SpadeError, OSError):  # there are no shards, or they belong to another run
         manifest = QueryFiles().load(folder, MANIFEST)
         joined = hashlib.sha256()
         for shard in manifest.shards:
@@ -137,7 +141,7 @@ def _finish(output: Path, folder: Path, manifest: PlainManifest) -> int:
 
 
 def _remove_shards(folder: Path) -> None:
-    """Remove the shards of a finished run; their manifest last, because it tells whose they are."""
+    """Remove the shards of a finished run, then their manifest, which identifies the run."""
     QueryFiles().remove(folder, None)
     with suppress(OSError):  # the folder is not empty: it has a file of the user
         folder.rmdir()
@@ -158,11 +162,11 @@ class _Queries(NamedTuple):
 class QueryTask:
     """Samples predicted queries for the documents of a shard."""
 
-    generator: QueryGenerator
+    generator: QueryGenerator | TermPredictor
     files: QueryFiles
 
     def prepare(self, number: int, documents: list[Document], input_sha256: str) -> _Queries:
-        """Nothing to prepare: `compute` tokenizes the documents in batches."""
+        """Return the documents unchanged: `compute` tokenizes them in batches."""
         return _Queries(number, documents, input_sha256, [])
 
     def compute(self, prepared: _Queries, advance: Advance) -> _Queries:

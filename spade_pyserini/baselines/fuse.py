@@ -9,7 +9,7 @@ from collections import defaultdict
 from spade_pyserini.errors import NoCommonTopicError, UsageError
 from spade_pyserini.records import Hit, Ranking
 
-MAX_WEIGHT = 1e30  # keeps sums within the 32-bit floats of trec_eval
+MAX_WEIGHT = 1e30  # keeps sums in the range of 32-bit floats, which trec_eval uses
 METHODS = ("rrf", "interpolation")
 logger = logging.getLogger(__name__)
 
@@ -21,18 +21,20 @@ def fuse(
     weights: list[float] | None = None,
     hits: int = 1000,
 ) -> list[Ranking]:
-    """Fuse runs into one ranking per topic; topics are in order of appearance, ties by docid.
+    """Fuse runs into one ranking per topic; topics are in order of appearance.
 
     ``rrf`` adds up weight / (k + rank) (Cormack et al., SIGIR 2009). ``interpolation`` adds up
     weight * score, with the scores of each topic scaled to 0..1 (Pyserini's ``normalize``). A run
-    adds nothing to a document that it does not contain. Weights are 1 by default.
+    adds nothing to a document that it does not contain. Weights are 1 by default. Ties are ordered
+    by docid.
     """
     weights = [1.0] * len(runs) if weights is None else weights
     _check_arguments(runs, method, weights)
     hits_by_topic = [{ranking.qid: ranking.hits for ranking in run} for run in runs]
     topics = list(dict.fromkeys(qid for run in hits_by_topic for qid in run))
     if missing := len(topics) - len(_common_topics(hits_by_topic)):
-        logger.warning("%d of %d topics are not in all runs", missing, len(topics))
+        message = "%d of %d topics are not in all runs; they are fused from the runs that have them"
+        logger.warning(message, missing, len(topics))
     fused = []
     for qid in topics:
         summands: dict[str, list[float]] = defaultdict(list)
@@ -56,7 +58,9 @@ def _check_arguments(runs: list[list[Ranking]], method: str, weights: list[float
     if len(weights) != len(runs):
         raise UsageError(f"{len(weights)} weights for {len(runs)} runs; give one for each run")
     if not all(abs(weight) <= MAX_WEIGHT for weight in weights):
-        raise UsageError(f"weights must be numbers up to {MAX_WEIGHT:g}, not {weights}")
+        raise UsageError(
+            f"weights must be numbers from -{MAX_WEIGHT:g} to {MAX_WEIGHT:g}, not {weights}"
+        )
 
 
 def _common_topics(runs: list[dict[str, list[Hit]]]) -> set[str]:

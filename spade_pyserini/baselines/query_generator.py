@@ -12,7 +12,7 @@ class Sampling:
     """How queries are sampled.
 
     per_doc: queries per document.
-    max_length: tokens of a document that the model reads.
+    max_length: largest number of tokens of a document that the model reads.
     max_new_tokens: largest number of tokens in a query.
     batch_size: documents per batch.
     seed: seed of the random numbers; each shard adds its number.
@@ -64,7 +64,7 @@ class QueryGenerator:
         return queries
 
     def _sample(self, texts: list[str]) -> list[list[str]]:
-        """``per_doc`` queries for each text of a batch."""
+        """Sample ``per_doc`` queries for each text of a batch."""
         longest = min(self.sampling.max_length, self._tokenizer.model_max_length)
         batch = self._tokenizer(
             texts, truncation=True, max_length=longest, padding=True, return_tensors="pt"

@@ -23,11 +23,11 @@ def rerank(
     score: Score,
     depths: Sequence[int] = DEPTHS,
 ) -> dict[int, list[Ranking]]:
-    """Re-rank a run to several depths; returns the new run of each depth.
+    """Re-rank the first hits of a run, for several depths; return the new run of each depth.
 
-    Each query is scored once with each of its hits down to the largest depth. Hits below a depth
-    follow in their old order, and hits with equal scores keep their order. ``documents`` has texts
-    by docid, ``score`` takes (query, text) pairs.
+    The cross-encoder scores each of the first ``max(depths)`` hits once. Hits below a depth follow
+    in their old order, and hits with equal scores keep their order. ``documents`` has texts by
+    docid, ``score`` takes (query, text) pairs and returns their scores.
     """
     deepest = max(depths)
     queries = {topic.qid: topic.text for topic in topics}
@@ -38,8 +38,8 @@ def rerank(
         pairs = [(queries[qid], documents[hit.docid]) for hit in hits[:deepest]]
         scores = [float(value) for value in score(pairs)] if pairs else []
         if not all(map(math.isfinite, scores)):
-            message = f"a score of topic {qid} is not finite; the weights of the model are damaged"
-            raise ArtifactError(message)
+            message = f"a score of topic {qid} is not finite: the weights of the model are damaged"
+            raise ArtifactError(f"{message}; download or train the model again")
         for depth, rankings in reranked.items():
             rankings.append(Ranking(qid, _reordered(hits, scores, depth)))
     return reranked

@@ -34,7 +34,7 @@ SAMPLING = Sampling(per_doc=3, max_length=32, max_new_tokens=6, batch_size=4, sh
 
 
 def save_t5(backbone: Path, folder: Path, seed: int = 1) -> Path:
-    """A T5 of one layer with random weights, and a tokenizer that adds an end token."""
+    """Save a T5 of one layer with random weights, and a tokenizer that adds an end token."""
     tokenizer = AutoTokenizer.from_pretrained(backbone, eos_token="[SEP]")
     end = ("[SEP]", tokenizer.eos_token_id)
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
@@ -232,7 +232,7 @@ def test_bad_models_corpora_and_outputs(
         assert "\n" not in str(error.value)
     pickled = shutil.copytree(t5, tmp_path / "pickled")
     (pickled / "model.safetensors").unlink()
-    torch.save({}, pickled / "pytorch_model.bin")  # a pickle, which may run anything
+    torch.save({}, pickled / "pytorch_model.bin")  # a pickle, which could run any code
     with pytest.raises(NotFoundError, match="cannot be loaded"):
         expand_corpus(corpus, str(pickled), output, SAMPLING)
     nothing = replace(corpus, read=lambda _: iter(()))
@@ -257,7 +257,10 @@ def test_bad_models_corpora_and_outputs(
 def test_a_kill_after_the_shards_were_joined(
     t5: Path, tiny_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """The output has its name: the same call completes the rest, then says that it exists."""
+    """The output file is complete, so a second call only does the remaining steps.
+
+    The second call then raises an error, which says that the output exists.
+    """
     corpus, output = open_corpus(str(tiny_corpus)), tmp_path / "queries.jsonl"
 
     def killed(*_: object) -> None:
@@ -275,3 +278,31 @@ def test_a_kill_after_the_shards_were_joined(
     output.write_text(output.read_text() + "\n")
     with pytest.raises(ArtifactError, match=r"edited or damaged.*; run spade expand again"):
         expanded(corpus, output)
+
+
+def test_terms_of_tilde(
+    tiny_backbone: Path, tiny_corpus: Path, tmp_path: Path, run: Commands
+) -> None:
+    """TILDE adds words that a document does not have; `encode --expansions` reads them."""
+    from spade_pyserini.models.backbone import load_backbone
+    from spade_pyserini.models.systems.saving import save_system
+    from spade_pyserini.models.systems.tilde import Tilde
+
+    model, output = tmp_path / "tilde", tmp_path / "terms.jsonl"
+    save_system(Tilde.from_backbone(load_backbone(tiny_backbone)), model, 32)
+    call = ("expand", "--corpus", tiny_corpus, "--model", model, "--output", output)
+    done = run(*call, "--per-doc", 7, "--shard-size", 8)
+    assert done.code == 0, done.err
+    lines = [json.loads(line) for line in output.read_text().splitlines()]
+    texts = {document.docid: document.contents for document in open_corpus(str(tiny_corpus))}
+    assert len(lines) == len(texts)
+    for line in lines:
+        terms = line["predicted_queries"]
+        assert 0 < len(terms) <= 7 and not set(terms) & set(texts[line["id"]].lower().split())
+    settings = read_sealed(sibling(output, "manifest.json"), "spade_pyserini.expansions/1")
+    assert settings["settings"]["model"] == str(model)
+    done = run(
+        *("encode", "--corpus", tiny_corpus, "--expansions", output, "--max-length", 32),
+        *("--model", model, "--output", tmp_path / "v"),
+    )
+    assert done.code == 0, done.err

@@ -13,7 +13,7 @@ from spade_pyserini.formats.json_files import read_json_file
 from spade_pyserini.models.hub import SUFFIX, WEIGHTS
 
 CONFIG = "config.json"
-INDEX = f"{WEIGHTS}.index.json"  # names the files if the weights are in several of them
+INDEX = f"{WEIGHTS}.index.json"  # lists the files of the weights if there are several
 MOST_BYTES = 1 << 24  # largest size of a JSON file
 MOST_HEADER = 100_000_000  # largest size of a header in bytes, as in the safetensors library
 
@@ -29,7 +29,7 @@ class Checkpoint:
         """The settings of the model."""
         path = self.folder / CONFIG
         if not path.is_file():
-            raise InputError("no config.json; this is not the folder of a model", self.folder)
+            raise InputError("no config.json; give the folder of a model", self.folder)
         return read_json_file(path, MOST_BYTES)
 
     @property
@@ -43,17 +43,24 @@ class Checkpoint:
         """The shapes of all tensors by name."""
         return {name: shape for path in self.files for name, shape in _shapes(path).items()}
 
+    @property
+    def size(self) -> int:
+        """The number of bytes of the weights."""
+        return sum(path.stat().st_size for path in self.files)
+
     @cached_property
     def files(self) -> list[Path]:
-        """The safetensors files. Raises `InputError` if there are none, or only pickled weights."""
+        """The safetensors files. Raises `InputError` if the folder has none."""
         if (self.folder / WEIGHTS).is_file():
             return [self.folder / WEIGHTS]
         if (self.folder / INDEX).is_file():
             parts = read_json_file(self.folder / INDEX, MOST_BYTES).get("weight_map", {})
-            names = sorted(set(parts.values())) if isinstance(parts, dict) else []
+            names = (
+                sorted({str(name) for name in parts.values()}) if isinstance(parts, dict) else []
+            )
             if any(Path(name).name != name or not name.endswith(SUFFIX) for name in names):
-                message = f"it may name only files of its own folder that end in {SUFFIX}"
-                raise InputError(message, self.folder / INDEX)
+                message = f"it may name only files in its own folder that end in {SUFFIX}"
+                raise InputError(f"{message}; download the model again", self.folder / INDEX)
             if missing := [name for name in names if not (self.folder / name).is_file()]:
                 message = f"{self.folder / missing[0]}: the file is missing"
                 raise ArtifactError(f"{message}; copy or download the model again")
@@ -61,9 +68,9 @@ class Checkpoint:
         pickled = [*self.folder.glob("*.bin"), *self.folder.glob("*.pt"), *self.folder.glob("*.h5")]
         if pickled:
             message = f"the weights are in {pickled[0].name}, which can run code when it is loaded"
-            cure = "convert them with `save_pretrained` of transformers, on an isolated machine"
-            raise InputError(f"{message}; only {WEIGHTS} is read: {cure}", self.folder)
-        raise InputError(f"the folder has no {WEIGHTS}", self.folder)
+            cure = "on an isolated machine, convert the model with transformers' `save_pretrained`"
+            raise InputError(f"{message}; only safetensors files are read: {cure}", self.folder)
+        raise InputError(f"the folder has no {WEIGHTS}; give the folder of a model", self.folder)
 
     def require(self, names: list[str]) -> None:
         """Raise `ArtifactError` unless the weights have all tensors ``names``."""
@@ -74,7 +81,10 @@ class Checkpoint:
 
 
 def _shapes(path: Path) -> dict[str, list[int]]:
-    """Read the shapes from the header of a safetensors file: 8 bytes with its length, then JSON."""
+    """Read the shapes of the tensors from the header of a safetensors file.
+
+    The first 8 bytes of the file are the length of the header, which follows them as JSON.
+    """
     try:
         with path.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")

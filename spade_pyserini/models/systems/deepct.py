@@ -1,4 +1,4 @@
-"""DeepCT: a weight for each word, trained to predict the share of queries that contain it.
+"""DeepCT: a weight for each word, the predicted share of relevant queries that contain the word.
 
     w_j = max_i ReLU(v . h_i + b),   i the first WordPieces of the occurrences of the word j
     tf_j = round(100 w_j)
@@ -13,15 +13,19 @@ terms, without BM25's idf, saturation and document length.
 
 from __future__ import annotations
 
+from torch import nn
+
 from spade_pyserini.models.queries import WordQueries
 from spade_pyserini.models.systems.checkpoint import Checkpoint
 from spade_pyserini.models.systems.encoder import SystemConfig, SystemEncoder
 from spade_pyserini.models.systems.source import Source
+from spade_pyserini.models.systems.system import Published
 from spade_pyserini.models.systems.transformer import (
     linear,
     load_transformer,
     load_wordpieces,
     max_length,
+    new_linear,
 )
 from spade_pyserini.models.systems.word_system import WordSystem
 
@@ -32,7 +36,20 @@ class DeepCT(WordSystem):
     """A token classifier with one label."""
 
     name = "deepct"
+    architecture = "BertForTokenClassification"
     first = False
+
+    @classmethod
+    def new_head(cls, width: int) -> nn.Module:
+        return new_linear(width, 1)
+
+    def named_heads(self) -> dict[str, nn.Module]:
+        return {"classifier": self.head}
+
+    def published(self) -> Published:
+        config, tensors = super().published()
+        labels = {"id2label": {"0": "weight"}, "label2id": {"weight": 0}}
+        return Published({**config, **labels}, tensors)
 
 
 def load_deepct(source: Source) -> SystemEncoder:

@@ -2,9 +2,9 @@
 
     w_j = MLP(h_i),   i the first WordPiece of the first occurrence of the word j
 
-Terms are words, as the tokenizer splits text before WordPieces, without punctuation. Queries are
-boolean, over words. The model expects documents that docT5query has expanded
-(`spade encode --expansions`).
+Terms are the words into which the tokenizer splits a text before it splits words into WordPieces,
+without punctuation. Queries are boolean, over words. The model expects documents that docT5query
+has expanded (`spade encode --expansions`).
 
 - Mallia, Khattab, Suel, Tonellotto: Learning passage impacts for inverted indexes, SIGIR 2021,
   https://doi.org/10.1145/3404835.3463030
@@ -23,6 +23,7 @@ from spade_pyserini.models.systems.transformer import (
     load_transformer,
     load_wordpieces,
     max_length,
+    new_linear,
 )
 from spade_pyserini.models.systems.word_system import WordSystem
 
@@ -30,10 +31,18 @@ HEAD = "impact_score_encoder."
 
 
 class DeepImpact(WordSystem):
-    """A perceptron with ReLU on the first WordPiece of each word."""
+    """A multi-layer perceptron with ReLU on the first WordPiece of each word."""
 
     name = "deepimpact"
+    architecture = "DeepImpact"
     first = True
+
+    @classmethod
+    def new_head(cls, width: int) -> nn.Module:
+        return nn.Sequential(new_linear(width, width), nn.ReLU(), new_linear(width, 1), nn.ReLU())
+
+    def named_heads(self) -> dict[str, nn.Module]:
+        return {HEAD.rstrip("."): self.head}
 
 
 def load_deepimpact(source: Source) -> SystemEncoder:

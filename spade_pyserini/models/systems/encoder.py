@@ -29,9 +29,9 @@ from spade_pyserini.records import RemovedTerm
 
 @dataclass(frozen=True)
 class SystemConfig:
-    """The settings of a system, see `EncoderConfig`.
+    """The settings of a system; implements the interface `EncoderConfig`.
 
-    max_length: number of tokens of a document that are read. bits: size of an impact. scale: the
+    max_length: number of tokens of a document that are read. bits: bits of an impact. scale: the
     impact of a weight of 1; None to calibrate it on the corpus. prune_ratio: terms below this
     fraction of the document's largest weight are dropped. prompt: text before every document.
     """
@@ -52,27 +52,27 @@ class SystemConfig:
 
     @property
     def alpha(self) -> float:
-        """0.5: weights of added terms are not changed."""
+        """Always 0.5: these systems do not have this setting."""
         return 0.5
 
     @property
     def k(self) -> int:
-        """0: the number of terms that a token adds has no limit."""
+        """Always 0: the number of terms that a token adds has no limit."""
         return 0
 
     @property
     def saturate(self) -> bool:
-        """Saturation, if there is any, is part of the system."""
+        """False: a system that saturates weights does so in its own equation."""
         return False
 
     @property
     def corpus_gamma(self) -> float:
-        """Vectors do not depend on the corpus."""
+        """0: there is no corpus-level pruning."""
         return 0.0
 
     @property
     def trained(self) -> bool:
-        """Published models are trained."""
+        """True: the models that can be loaded are trained."""
         return True
 
 
@@ -80,8 +80,8 @@ class SystemConfig:
 class SystemEncoder:
     """A system with its settings, its query encoder and the precision of the computation.
 
-    An encoder does not change: `with_settings`, `with_precision` and `to` return another one. It
-    can be pickled, for worker processes. Impacts are quantized as in `SpadeEncoder`.
+    An encoder is immutable: `with_settings`, `with_precision` and `to` return a new one. It can be
+    pickled, for worker processes. Impacts are quantized as in `SpadeEncoder`.
 
     longest: the largest ``max_length`` that the model allows.
     """
@@ -135,7 +135,7 @@ class SystemEncoder:
     def with_settings(self, **changes: Any) -> SystemEncoder:
         """Return an encoder with another ``max_length``, ``prune_ratio``, ``bits`` or ``scale``."""
         names = {field.name for field in fields(SystemConfig)} - {"prompt"}
-        # A setting that this system lacks may be given with the value that it always has.
+        # Settings with a fixed value, such as alpha, are accepted if the value is the same.
         wrong = [
             name
             for name, value in changes.items()
@@ -157,7 +157,7 @@ class SystemEncoder:
         return replace(self, precision=precision)
 
     def unchecked_precision(self, precision: str) -> SystemEncoder:
-        """Return an encoder with another precision, for other machines: it is not checked here."""
+        """Return an encoder with another precision; does not check that the device supports it."""
         return replace(self, precision=precision)
 
     def to(self, device: str | torch.device) -> SystemEncoder:
@@ -171,13 +171,13 @@ class SystemEncoder:
         check_precision(self.precision, self.device)
 
     def fixed(self) -> AbstractContextManager[None]:
-        """Return a context that does nothing: there is nothing to prepare."""
+        """Return a context manager that does nothing, because no weights have to be prepared."""
         return nullcontext()
 
     # From texts to vectors
 
     def cut_documents(self, texts: list[str]) -> list[DocumentIds]:
-        """Return the WordPiece ids of documents, cut to ``max_length``; count those cut off."""
+        """Return the ids of documents, cut to ``max_length``, and the number of ids cut off."""
         wordpieces, length = self.wordpieces, self.config.max_length
         prompted = [self.config.prompt + text for text in texts]
         documents = wordpieces.cut_documents(prompted, length)
@@ -190,28 +190,30 @@ class SystemEncoder:
         ]
 
     def columns(self, batch: list[list[int]]) -> Sequence[str]:
-        """Return the terms of the columns of `weigh`."""
+        """Return the term of each column of the result of `weigh`."""
         return self.model.columns(batch)
 
     @torch.inference_mode()
     def _weights(self, batch: list[list[int]]) -> Tensor:
-        """Encode documents without pruning, [batch, n]; zeros if a text has no known WordPiece."""
+        """Encode documents without pruning, [batch, n]; zeros for texts of special tokens only."""
         with autocast(self.precision, self.device):
             vectors: Tensor = self.model(*pad_batch(batch, self.device)).float()
         if self.model.query_weights is not None:
             vectors = vectors * self.model.query_weights
         if not torch.isfinite(vectors).all():
-            raise ArtifactError("the model returned NaN or infinite weights; it cannot be used")
+            raise ArtifactError(
+                "the model returned NaN or infinite weights; use precision fp32, or another model"
+            )
         special = self.wordpieces.special_ids
         vectors[[row for row, ids in enumerate(batch) if special.issuperset(ids)]] = 0
         return vectors
 
     def weigh(self, batch: list[list[int]]) -> Tensor:
-        """Encode documents given as ids into float vectors, [batch, n]."""
+        """Encode documents given as WordPiece ids into float vectors, [batch, n]."""
         return self._prune(self._weights(batch))
 
     def components(self, batch: list[list[int]]) -> tuple[Tensor, Tensor]:
-        """Return vectors of the terms of the texts and of the added terms, [batch, n] each."""
+        """Return the weights of the terms in the texts, and of the added terms, [batch, n] each."""
         weights, own = self._weights(batch), self.model.own_terms(batch)
         return weights * own, weights * ~own
 
@@ -220,13 +222,13 @@ class SystemEncoder:
         return self._prune(weighting + expansion)
 
     def _prune(self, weights: Tensor) -> Tensor:
-        """Drop small weights. A batch may have no column, if terms are words and there are none."""
+        """Drop small weights; a tensor without columns (no document has a word) is not changed."""
         return drop_small_weights(weights, self.config.prune_ratio) if weights.numel() else weights
 
     # From vectors to impacts by term
 
     def encode(self, texts: list[str], batch_size: int = 32) -> list[dict[str, int]]:
-        """Return the impacts of each text by term. If scale is None, the texts calibrate it."""
+        """Return the impacts of each text by term. A scale of None is calibrated on the texts."""
         ids = [document.ids for document in self.cut_documents(texts)]
         batches = [ids[start : start + batch_size] for start in range(0, len(ids), batch_size)]
         weights = [self.weigh(batch) for batch in batches]

@@ -1,4 +1,4 @@
-"""From the name of a model to its encoder."""
+"""Load the document encoder or the query encoder of a model by its name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from spade_pyserini.errors import UsageError
+from spade_pyserini.errors import InputError, SpadeError, UsageError
 from spade_pyserini.formats.query_side import NEURAL
 from spade_pyserini.models.devices import move
 from spade_pyserini.models.encoder import SpadeEncoder
@@ -25,7 +25,9 @@ from spade_pyserini.models.systems.encoder import SystemEncoder
 from spade_pyserini.models.systems.recognise import recognise
 from spade_pyserini.models.systems.source import Source
 from spade_pyserini.models.systems.sparse_encoder import load_sparse_encoder
+from spade_pyserini.models.systems.sparterm import load_sparterm
 from spade_pyserini.models.systems.splade import load_splade
+from spade_pyserini.models.systems.tilde import load_tilde
 from spade_pyserini.models.systems.tildev2 import load_tildev2
 from spade_pyserini.models.systems.unicoil import load_unicoil
 
@@ -37,6 +39,8 @@ LOADERS: dict[str, Callable[[Source], SystemEncoder]] = {
     names.TILDEV2: load_tildev2,
     names.DEEPIMPACT: load_deepimpact,
     names.DEEPCT: load_deepct,
+    names.TILDE: load_tilde,
+    names.SPARTERM: load_sparterm,
 }
 
 
@@ -50,8 +54,8 @@ def load_encoder(
     query_encoder: the name of another model that encodes queries, or ``boolean``. By default, the
         files of the model decide how queries are encoded.
     fold: multiply document vectors by the weights of query terms, if the model has a table of
-        them. Queries are then boolean. Without rounding, scores would be the same as with the
-        table.
+        them. Queries are then boolean. Except for rounding, scores are the same as with weighted
+        queries.
     """
     if str(name) == UNTRAINED:
         return _spade(name, device, query_encoder)
@@ -63,10 +67,25 @@ def load_encoder(
     encoder = LOADERS[system](source)
     if query_encoder is not None:
         encoder = replace(encoder, queries=_other_queries(encoder, query_encoder))
-    if encoder.queries.side.kind != NEURAL:  # queries without a model have no special tokens
+    if encoder.queries.side.kind != NEURAL:  # other queries contain no special tokens
         wordpieces = encoder.wordpieces
         encoder.model.drop(wordpieces.special_ids | wordpieces.unused_ids)
-    return replace(encoder, model=move(encoder.model, device))
+    encoder = replace(encoder, model=move(encoder.model, device))
+    _try_to_encode(encoder, folder)
+    return encoder
+
+
+def _try_to_encode(encoder: SystemEncoder, folder: Path) -> None:
+    """Raise `InputError` if the model was built from its settings, but cannot encode a text."""
+    try:
+        for text in ("a", "a b"):
+            encoder.weigh([encoder.cut_documents([text])[0].ids])
+    except SpadeError:
+        raise
+    except Exception as error:  # transformers raises exceptions of many kinds
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        message = f"the model cannot encode texts with the settings in config.json ({reason})"
+        raise InputError(f"{message}; copy or download the model again", folder) from None
 
 
 def load_queries(name: str | Path) -> QueryEncoder:
@@ -76,18 +95,18 @@ def load_queries(name: str | Path) -> QueryEncoder:
 
 def _spade(name: str | Path, device: str, query: str | None) -> SpadeEncoder:
     if query not in (None, BOOLEAN):
-        message = f"SpaDE has boolean queries, which {query!r} does not encode"
+        message = f"the queries of SpaDE are boolean; the query encoder {query!r} cannot be used"
         raise UsageError(f"{message}; leave out query_encoder=NAME")
     return SpadeEncoder.from_pretrained(name, device=device)
 
 
 def _other_queries(encoder: SystemEncoder, query: str) -> QueryEncoder:
-    """Return the query encoder that the user chose instead of the one of the model."""
+    """Return the query encoder ``query``, which replaces the model's own."""
     if query == BOOLEAN:
         kind = WordQueries if encoder.model.terms_are_words else BooleanQueries
         return kind(encoder.wordpieces)
     if encoder.model.terms_are_words:
-        message = f"the terms of {encoder.system} are words, those of query encoders are WordPieces"
+        message = f"the terms of {encoder.system} are words, but query encoders return WordPieces"
         raise UsageError(f"{message}; leave out query_encoder=NAME")
     queries = load_queries(query)
     check_vocabulary(queries, encoder.wordpieces, "the document encoder")

@@ -1,4 +1,4 @@
-"""Query encoders that run a model; the weights of terms are integers."""
+"""Query encoders that run a neural model and round the weights of terms to integers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spade_pyserini.models.systems.system import System
 from spade_pyserini.models.tensors import named, pad_batch, sparse
 from spade_pyserini.models.wordpieces import WordPieces
 
-BATCH = 32  # queries
+BATCH = 32  # queries encoded at a time
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class NeuralQueries:
     """Encodes queries with the model of a system.
 
     model: the name of the model, for manifests. max_length: tokens of a query that are read.
-    scale: the integer for a weight of 1; Pyserini uses 256 / 5. prompt: text before every query.
+    scale: factor of weights before they are rounded; Pyserini uses 256 / 5. prompt: text before
+    every query.
     """
 
     system: System
@@ -41,7 +42,7 @@ class NeuralQueries:
 
     @cached_property
     def side(self) -> QuerySide:
-        """The model, identified by a digest of its weights and settings."""
+        """The description of this encoder for manifests, with a digest of weights and settings."""
         parts = [self.system.name, self.system.settings, self.max_length, self.scale]
         digest = hashlib.sha256(repr(parts).encode())
         digest.update(self.wordpieces.fingerprint.encode())
@@ -50,7 +51,7 @@ class NeuralQueries:
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
-        """Return the weights of the terms of each query, rounded to integers, without zeros."""
+        """Return the weights of each query's terms, scaled and rounded, without zeros."""
         vectors: list[dict[str, int]] = []
         for start in range(0, len(texts), BATCH):
             prompted = [self.prompt + text for text in texts[start : start + BATCH]]
@@ -58,7 +59,8 @@ class NeuralQueries:
             inputs = pad_batch(ids, self.system.kept.device)
             weights = self.system.query_vectors(*inputs).float()
             if not torch.isfinite(weights).all():
-                raise ArtifactError("the query encoder returned NaN or infinite weights")
+                message = f"the query encoder {self.model} returned NaN or infinite weights"
+                raise ArtifactError(f"{message}; use another query encoder")
             rounded = torch.round(weights * self.scale).to(torch.int32)
             vectors += [named(self.wordpieces.terms, vector) for vector in sparse(rounded)]
         return vectors

@@ -1,6 +1,8 @@
-"""From the weights of tokens to the weights of terms."""
+"""Pool the weights of tokens into weights of terms."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -26,21 +28,27 @@ def distinct_words(wordpieces: WordPieces, batch: list[list[int]]) -> list[str]:
 
 
 def pool_by_word(
-    weights: Tensor, documents: list[list[Word]], words: list[str], first: bool
+    weights: Tensor, documents: list[list[Word]], words: Sequence[str], first: bool
 ) -> Tensor:
-    """Pool the weights of the first WordPieces of words, [batch, length] to [batch, words].
+    """Pool the weights of tokens by word, [batch, length] to [batch, words].
 
-    ``first``: only the first occurrence of a word counts; otherwise the maximum over all of them.
+    An occurrence of a word has the weight of its first WordPiece. With ``first``, the first
+    occurrence gives the weight of a word, otherwise the maximum over all occurrences. Words that
+    are not in ``words`` are left out.
     """
     columns = {word: column for column, word in enumerate(words)}
-    vectors = weights.new_zeros(len(documents), len(words))
-    for row, document in enumerate(documents):
-        counted = _first_occurrences(document) if first else document
-        targets = torch.tensor([columns[word.text] for word in counted], dtype=torch.long)
-        starts = torch.tensor([word.start for word in counted], dtype=torch.long)
-        own = weights[row, starts.to(weights.device)]
-        vectors[row] = vectors[row].scatter_reduce(0, targets.to(own.device), own, reduce="amax")
-    return vectors
+    places = [  # row, position of the first WordPiece, column
+        (row, word.start, columns[word.text])
+        for row, document in enumerate(documents)
+        for word in (_first_occurrences(document) if first else document)
+        if word.text in columns
+    ]
+    indices = torch.tensor(places, dtype=torch.long, device=weights.device).view(-1, 3)
+    rows, starts, targets = indices.unbind(dim=1)
+    vectors = weights.new_zeros(len(documents) * len(words))
+    own = weights[rows, starts]
+    pooled = vectors.scatter_reduce(0, rows * len(words) + targets, own, reduce="amax")
+    return pooled.view(len(documents), len(words))
 
 
 def _first_occurrences(document: list[Word]) -> list[Word]:

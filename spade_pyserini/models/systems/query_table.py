@@ -21,7 +21,7 @@ from spade_pyserini.models.wordpieces import WordPieces
 
 
 def named_weights(path: Path, wordpieces: WordPieces) -> Tensor:
-    """Read the weights of query terms, [|V|], from a JSON file; 0 for terms it does not name."""
+    """Read the weights of query terms, [|V|], from a JSON file; 0 for terms not in the file."""
     weights = torch.zeros(wordpieces.vocabulary_size)
     for term, weight in read_term_weights(path).items():
         if term not in wordpieces.term_ids:
@@ -37,7 +37,8 @@ def static_weights(folder: Path, wordpieces: WordPieces) -> Tensor:
     weights = read_tensors(checkpoint.files[0])["weight"].float()
     theirs = load_wordpieces(folder, len(weights))
     if theirs.fingerprint != wordpieces.fingerprint:
-        raise InputError("queries have another vocabulary than the documents", folder)
+        message = "queries and documents have different vocabularies"
+        raise InputError(f"{message}, which is not supported; use another model", folder)
     for term, weight in zip(theirs.terms, weights.tolist(), strict=False):
         check_weight(term, weight, folder)
     return weights
@@ -46,21 +47,22 @@ def static_weights(folder: Path, wordpieces: WordPieces) -> Tensor:
 def with_table(
     system: System, config: SystemConfig, weights: Tensor, source: Source, prompt: str = ""
 ) -> SystemEncoder:
-    """Return an encoder for queries whose terms have ``weights``, [|V|].
+    """Return an encoder of documents whose query encoder uses ``weights`` of query terms, [|V|].
 
     If ``source.fold`` is set, document vectors are multiplied by the weights, and queries are
-    boolean. ``prompt`` is the text before every query.
+    boolean. Queries are also boolean if all weights are 1. Otherwise, query terms have the
+    weights. ``prompt`` is the text before every query.
     """
     wordpieces, longest = system.wordpieces, config.max_length
     boolean = BooleanQueries(wordpieces, prompt)
     ordinary = [term for term in range(len(wordpieces.terms)) if term not in wordpieces.special_ids]
-    if (weights[ordinary] == 1).all():  # SPLADE-doc: nothing to multiply
+    if (weights[ordinary] == 1).all():  # as in SPLADE-doc: queries are boolean anyway
         return SystemEncoder(system, config, boolean, longest)
     if source.fold:
         padded = torch.zeros(len(system.kept))
         padded[: len(weights)] = weights
         system.query_weights = padded
-        # The products have another range, so the scale must be calibrated again.
+        # The products have another range than the weights, so the scale must be calibrated.
         return SystemEncoder(system, replace(config, scale=None), boolean, longest)
     table = {wordpieces.terms[term]: weights[term].item() for term in ordinary}
     queries = TableQueries(wordpieces, quantize_weights(table), source.name, prompt)

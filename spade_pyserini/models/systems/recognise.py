@@ -1,4 +1,4 @@
-"""Which system the files of a model belong to. Does not load torch."""
+"""Find out from the files of a model which system it belongs to. Does not load torch."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from spade_pyserini.models.systems.sparse_encoder_files import MODULES, read_spa
 SPADE, SPARSE_ENCODER = "spade", "sparse-encoder"
 SPLADE, UNICOIL, TILDEV2 = "splade", "unicoil", "tildev2"
 DEEPIMPACT, DEEPCT = "deepimpact", "deepct"
+TILDE, SPARTERM = "tilde", "sparterm"
 PROJECTION = "tok_proj.weight"  # the layer of uniCOIL and TILDEv2 that weighs tokens
-KNOWN = """the systems that are known:
+KNOWN = """the known systems:
   SpaDE           config.json with model_type spade
   SparseEncoder   modules.json of sentence-transformers: Transformer and SpladePooling, or a Router
   SPLADE          a masked-LM model of transformers (architectures: ...ForMaskedLM); with
                   idf.json, a document encoder of OpenSearch
   uniCOIL         tok_proj.weight of one row (architectures: UniCoilEncoder)
   TILDEv2         tok_proj.weight of one row (architectures: TILDEv2)
+  TILDE           architectures: BertLMHeadModel, without is_decoder
+  SparTerm        architectures: SparTerm, as `spade train` saves it
   DeepImpact      tensors impact_score_encoder.*
   DeepCT          ...ForTokenClassification with one label"""
 
 
 def recognise(folder: Path) -> str:
-    """Return the name of the system, one of the constants above.
+    """Return the name of the system of the model in ``folder``: a constant of this module.
 
-    Raises `InputError` for other models. The message describes the model by its architecture, and
-    lists the known systems.
+    Raises `InputError` if the model belongs to no known system, or if it needs its own code.
     """
     if (folder / MODULES).is_file():
         read_sparse_encoder(folder)
@@ -38,44 +40,58 @@ def recognise(folder: Path) -> str:
     if checkpoint.config.get("model_type") == MODEL_TYPE:
         return SPADE
     if "auto_map" in checkpoint.config:
-        message = "the model needs code of its own, which is never run (auto_map)"
-        raise InputError(message, folder / CONFIG)
+        message = "auto_map is set: the model needs code of its own, which is never run"
+        raise InputError(f"{message}; use another model", folder / CONFIG)
     names, architecture = checkpoint.shapes, checkpoint.architecture
     if any(name.startswith("impact_score_encoder.") for name in names):
         return DEEPIMPACT
     if PROJECTION in names:
         return _token_weights(checkpoint)
+    if architecture == "SparTerm":
+        return SPARTERM
+    if has_layout_of_tilde(checkpoint):
+        return TILDE
     if architecture.endswith("ForMaskedLM"):
         return SPLADE
     if architecture.endswith("ForTokenClassification"):
         rows = names.get("classifier.weight", [0])[0]
         if rows == 1:
             return DEEPCT
-        message = f"a token classifier with {rows} labels; DeepCT has one"
+        message = f"this is a token classifier with {rows} labels; DeepCT has one"
         raise InputError(f"{message}; {KNOWN}", folder)
     raise InputError(f"{_describe(architecture)}; {KNOWN}", folder)
 
 
+def has_layout_of_tilde(checkpoint: Checkpoint) -> bool:
+    """Return whether a model is a `BertLMHeadModel` without ``is_decoder``, as TILDE is saved."""
+    decoder = checkpoint.config.get("is_decoder")
+    return checkpoint.architecture == "BertLMHeadModel" and not decoder
+
+
 def check_model(name: str | Path) -> None:
-    """Raise `NotFoundError` if there is no such model, `InputError` if it cannot be used."""
+    """Raise `NotFoundError` if a model does not exist, `InputError` if its system is unknown."""
     if str(name) != UNTRAINED:
         recognise(resolve_model(name))
 
 
 def _token_weights(checkpoint: Checkpoint) -> str:
-    """Return `UNICOIL` or `TILDEV2`. Their tensors are equal; the architecture's name decides."""
+    """Return `UNICOIL` or `TILDEV2`: the name of the architecture decides.
+
+    The tensors of both systems have the same names and shapes.
+    """
     rows = checkpoint.shapes[PROJECTION][0]
     if rows != 1:
-        message = f"COIL with vectors of {rows} dimensions for each token, which an impact index"
+        message = f"this is COIL, with {rows} dimensions for each token, which an impact index"
         raise InputError(
-            f"{message} cannot hold: it has one integer for each term", checkpoint.folder
+            f"{message} cannot store; use another model, such as uniCOIL",
+            checkpoint.folder,
         )
     architecture = checkpoint.architecture.lower()
     if "tilde" in architecture:
         return TILDEV2
     if "coil" in architecture:
         return UNICOIL
-    message = "uniCOIL or TILDEv2, which have the same tensors: write UniCoilEncoder or TILDEv2 as"
+    message = "uniCOIL and TILDEv2 have the same tensors: write UniCoilEncoder or TILDEv2 as"
     raise InputError(f"{message} `architectures` into config.json", checkpoint.folder / CONFIG)
 
 

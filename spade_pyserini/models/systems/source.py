@@ -9,8 +9,8 @@ from typing import NamedTuple
 class Source(NamedTuple):
     """A model to load.
 
-    folder: its files. name: for manifests and messages. fold: multiply document vectors by the
-    weights of query terms, if the model has a table of them.
+    folder: where its files are. name: the model's name in manifests. fold: multiply document
+    vectors by the weights of query terms, if the model has a table of them.
     """
 
     folder: Path

@@ -30,12 +30,13 @@ def load_sparse_encoder(source: Source) -> SystemEncoder:
         return with_table(system, config, weights, source, files.query_prompt)
     reader, length = (system, longest) if files.query is None else _load(files.query)
     if reader.wordpieces.fingerprint != system.wordpieces.fingerprint:
-        raise InputError("queries and documents have different vocabularies", source.folder)
+        message = "queries and documents have different vocabularies"
+        raise InputError(f"{message}, which is not supported; use another model", source.folder)
     queries = NeuralQueries(reader, source.name, length, SCALE, files.query_prompt)
     return SystemEncoder(system, config, queries, longest)
 
 
 def _load(files: SpladeFiles) -> tuple[Splade, int]:
-    """Load a masked-LM model with SPLADE pooling; return it and how many tokens it reads."""
+    """Load a masked-LM model with SPLADE pooling; return it and its maximum number of tokens."""
     system = load_masked_lm_system(files.folder, sum_pooling=files.sum_pooling, twice=files.twice)
     return system, max_length(files.folder, system.masked_lm.config, files.max_length)

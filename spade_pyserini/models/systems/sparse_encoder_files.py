@@ -28,7 +28,7 @@ SETTINGS = "config_sentence_transformers.json"
 TRANSFORMERS = ("Transformer", "MLMTransformer")
 POOLING, STATIC, ROUTER = "SpladePooling", "SparseStaticEmbedding", "Router"
 DENSE = ("Pooling", "Normalize", "Dense", "StaticEmbedding", "WordEmbeddings")
-DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # the first of these that exists is used
+DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # prompt names, the first that exists is used
 ACTIVATIONS = ("relu", "log1p_relu")
 
 
@@ -47,13 +47,17 @@ class SpladeFiles(NamedTuple):
 
 
 class StaticWeights(NamedTuple):
-    """The folder of a table of weights of query terms."""
+    """The folder with the table of query term weights."""
 
     folder: Path
 
 
 class SparseEncoderFiles(NamedTuple):
-    """The parts of a ``SparseEncoder``; ``query`` is None if queries have the documents' model."""
+    """The parts of a ``SparseEncoder``.
+
+    query: None if the model of documents also encodes queries.
+    document_prompt, query_prompt: the text before every document and before every query.
+    """
 
     document: SpladeFiles
     query: SpladeFiles | StaticWeights | None
@@ -62,7 +66,7 @@ class SparseEncoderFiles(NamedTuple):
 
 
 def read_sparse_encoder(folder: Path) -> SparseEncoderFiles:
-    """Read the layout of a model. Raises `InputError` if it gives no sparse vectors of terms."""
+    """Read the files of a model. Raises `InputError` if it gives no sparse vectors of terms."""
     modules = _modules(folder)
     settings = _optional(folder / SETTINGS)
     if settings.get("model_type") in ("SentenceTransformer", "CrossEncoder"):
@@ -77,7 +81,7 @@ def read_sparse_encoder(folder: Path) -> SparseEncoderFiles:
         document, query = _part(modules, folder), None
     if not isinstance(document, SpladeFiles):
         message = "documents are encoded with a table of weights, which is not supported"
-        raise InputError(message, folder)
+        raise InputError(f"{message}; use another model", folder)
     return SparseEncoderFiles(document, query, document_prompt, query_prompt)
 
 
@@ -106,7 +110,7 @@ def _routes(folder: Path) -> dict[str, list[tuple[str, Path]]]:
             for route in ("query", "document")
         }
     except (KeyError, TypeError) as error:
-        message = f"the router has no modules for queries and documents ({error})"
+        message = f"the router must have modules for `query` and for `document` ({error})"
         raise InputError(message, path) from None
 
 
@@ -118,14 +122,16 @@ def _part(modules: list[tuple[str, Path]], folder: Path) -> SpladeFiles | Static
     if len(kinds) == 2 and kinds[0] in TRANSFORMERS and kinds[1] == POOLING:
         return _splade(modules[0][1], modules[1][1])
     if "SparseAutoEncoder" in kinds:
-        message = "its dimensions are latent, not terms of a vocabulary, so that an impact index"
-        raise InputError(f"a SparseAutoEncoder (CSR): {message} cannot be searched", folder)
+        message = (
+            "this is a SparseAutoEncoder (CSR), whose dimensions are not terms of a vocabulary"
+        )
+        raise InputError(f"{message}; use a model with SPLADE pooling", folder)
     if set(kinds) & set(DENSE):
         _refuse(folder, f"a dense model ({', '.join(kinds)})")
     shown = ", ".join(kinds) or "none"
     expected = f"{TRANSFORMERS[0]}, {POOLING}; {STATIC}; or a {ROUTER} of these"
     raise InputError(
-        f"unknown modules of sentence-transformers: {shown}; known are {expected}", folder
+        f"unknown modules of sentence-transformers: {shown}; expected {expected}", folder
     )
 
 
@@ -135,7 +141,7 @@ def _splade(transformer: Path, pooling: Path) -> SpladeFiles:
     activation = settings.get("activation_function", "relu")
     if strategy not in ("max", "sum") or activation not in ACTIVATIONS:
         shown = f"{strategy} with {activation}"
-        known = f"known are max and sum, with {' or '.join(ACTIVATIONS)}"
+        known = f"expected max or sum, with {' or '.join(ACTIVATIONS)}"
         raise InputError(f"unknown SPLADE pooling: {shown}; {known}", pooling / "config.json")
     bert = _optional(transformer / "sentence_bert_config.json")
     task = bert.get("transformer_task", "fill-mask")
@@ -168,6 +174,8 @@ def _optional(path: Path) -> dict[str, Any]:
 
 def _class(name: str) -> str:
     """Return the class of a module: ``sentence_transformers....Router`` gives ``Router``."""
+    if not isinstance(name, str):
+        raise TypeError(f"{name!r} is not the name of a class")
     if not name.startswith("sentence_transformers."):
         raise ValueError(f"{name} is a class of the model's own code, which is never run")
     return name.rpartition(".")[2]

@@ -4,8 +4,9 @@
     w_j = sum_i log(1 + ReLU(logit_ij))          the first SPLADE
 
 for the term j of the vocabulary and the tokens i of a text, [CLS] and [SEP] included. OpenSearch's
-third generation applies log(1 + x) twice. Queries are encoded in the same way by the same model
-(SPLADE), boolean (SPLADE-doc), or with a table of weights (OpenSearch, idf).
+third generation applies log(1 + x) twice. In SPLADE, the same model encodes queries in the same
+way. In SPLADE-doc, queries are boolean. In OpenSearch's models, a table has the weights of query
+terms (idf).
 
 - Formal, Piwowarski, Clinchant: SPLADE, SIGIR 2021, https://doi.org/10.1145/3404835.3463098
 - Formal et al.: SPLADE v2, 2021, https://arxiv.org/abs/2109.10086
@@ -16,18 +17,17 @@ third generation applies log(1 + x) twice. Queries are encoded in the same way b
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import PreTrainedModel
 
 from spade_pyserini.models.logits import BLOCK, max_logits
 from spade_pyserini.models.systems.encoder import SystemConfig, SystemEncoder
+from spade_pyserini.models.systems.masked_lm_system import MaskedLMSystem
 from spade_pyserini.models.systems.neural_queries import NeuralQueries
 from spade_pyserini.models.systems.query_table import named_weights, with_table
 from spade_pyserini.models.systems.source import Source
-from spade_pyserini.models.systems.system import System
 from spade_pyserini.models.systems.transformer import (
     load_masked_lm,
     load_wordpieces,
@@ -37,17 +37,19 @@ from spade_pyserini.models.wordpieces import WordPieces
 
 SCALE = 256 / 5  # Pyserini's quantization: weights from 0 to 5 become 8 bits
 IDF = "idf.json"  # the file of OpenSearch's models with the weights of query terms
-QUERY_LENGTH = 256  # tokens of a query that Pyserini reads
+QUERY_LENGTH = 256  # maximum number of tokens that are read from a query, as in Pyserini
 
 
-class Splade(System):
-    """SPLADE on a masked-LM model of transformers.
+class Splade(MaskedLMSystem):
+    """SPLADE on a masked-LM model of the transformers library.
 
-    The logits are computed for a few thousand terms at a time: a tensor of batch x length x |V|
-    never exists.
+    sum_pooling: add the weights over the tokens instead of taking the maximum. twice: apply
+    log(1 + x) twice. The logits are computed for a few thousand terms at a time: a tensor of
+    batch x length x |V| never exists.
     """
 
     name = "splade"
+    architecture = "BertForMaskedLM"
 
     def __init__(
         self,
@@ -57,24 +59,28 @@ class Splade(System):
         sum_pooling: bool = False,
         twice: bool = False,
     ) -> None:
-        output: Any = masked_lm.get_output_embeddings()  # type: ignore[no-untyped-call]
-        super().__init__(wordpieces, output.weight.shape[0])
+        super().__init__(masked_lm, wordpieces)
         self.sum_pooling, self.twice = sum_pooling, twice
-        self.decoder = nn.Parameter(output.weight.detach(), requires_grad=False)
-        bias = output.bias if output.bias is not None else torch.zeros(len(self.kept))
-        self.bias = nn.Parameter(bias.detach(), requires_grad=False)
-        _replace(masked_lm, output, nn.Identity())
-        self.masked_lm = masked_lm  # it now returns the input of its last layer as its logits
+
+    @property
+    def left_out(self) -> frozenset[int]:
+        """Empty: the model also encodes queries, and its queries contain special tokens, too."""
+        return frozenset()
 
     @property
     def settings(self) -> dict[str, object]:
         """How logits are pooled and saturated."""
         return {"sum_pooling": self.sum_pooling, "twice": self.twice}
 
+    def activations(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Return the largest logit of each term over the tokens, [batch, |V|]."""
+        hidden = self.hidden(input_ids, attention_mask)
+        return max_logits(hidden, *self.output_layer(hidden.dtype), attention_mask.bool())
+
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Encode texts, [batch, length] to [batch, |V|]."""
-        hidden = self.masked_lm(input_ids=input_ids, attention_mask=attention_mask).logits
-        decoder, bias = self.decoder.to(hidden.dtype), self.bias.to(hidden.dtype)
+        hidden = self.hidden(input_ids, attention_mask)
+        decoder, bias = self.output_layer(hidden.dtype)
         attended = attention_mask.bool()
         if self.sum_pooling:
             vectors = self._sum(hidden, decoder, bias, attended)
@@ -97,18 +103,10 @@ class Splade(System):
         return torch.cat(parts, dim=1)
 
 
-def _replace(model: nn.Module, old: nn.Module, new: nn.Module) -> None:
-    """Replace a layer of a model, in place."""
-    for parent in list(model.modules()):
-        for name, child in list(parent.named_children()):
-            if child is old:
-                setattr(parent, name, new)
-
-
 def load_masked_lm_system(
     folder: Path, *, sum_pooling: bool = False, twice: bool = False
 ) -> Splade:
-    """Load a masked-LM model with its tokenizer."""
+    """Load a masked-LM model and its tokenizer as SPLADE; see `Splade` for the options."""
     masked_lm = load_masked_lm(folder)
     wordpieces = load_wordpieces(folder, masked_lm.config.vocab_size)
     return Splade(masked_lm, wordpieces, sum_pooling=sum_pooling, twice=twice)
@@ -117,8 +115,8 @@ def load_masked_lm_system(
 def load_splade(source: Source) -> SystemEncoder:
     """Load a masked-LM checkpoint.
 
-    If the folder has the file `IDF`, queries have the weights in it. Otherwise, the model encodes
-    documents and queries.
+    If the folder has the file `IDF`, query terms have the weights in that file. Otherwise, the
+    model encodes documents and queries.
     """
     folder = source.folder
     system = load_masked_lm_system(folder)

@@ -1,14 +1,29 @@
-"""The interface of a system: a module from token ids to the weights of terms."""
+"""The interface of a system: a PyTorch module that maps token ids to weights of terms."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
 
+from spade_pyserini.models.backbone import Backbone
 from spade_pyserini.models.wordpieces import WordPieces
+
+
+class Part(NamedTuple):
+    """A transformer in a system: it is the attribute ``name`` of the module ``owner``."""
+
+    owner: nn.Module
+    name: str
+
+
+class Published(NamedTuple):
+    """The contents of ``config.json``, and the tensors by their names in published models."""
+
+    config: dict[str, Any]
+    tensors: dict[str, Tensor]
 
 
 class System(nn.Module):
@@ -19,6 +34,7 @@ class System(nn.Module):
     """
 
     name: ClassVar[str]
+    architecture: ClassVar[str]  # `architectures` in the config.json of published models
     terms_are_words: ClassVar[bool] = False
     kept: Tensor
     query_weights: Tensor | None
@@ -32,6 +48,25 @@ class System(nn.Module):
         self.register_buffer("kept", kept, persistent=False)
         self.register_buffer("query_weights", None)
 
+    @classmethod
+    def from_backbone(cls, backbone: Backbone) -> Self:
+        """Build a system with a new head on a pre-trained transformer, to train it."""
+        raise NotImplementedError
+
+    @property
+    def left_out(self) -> frozenset[int]:
+        """The ids of the terms that no vector of this system contains."""
+        return self.wordpieces.special_ids | self.wordpieces.unused_ids
+
+    @property
+    def transformers(self) -> list[Part]:
+        """The transformers of the system, so that training can add adapters to them."""
+        raise NotImplementedError
+
+    def published(self) -> Published:
+        """Return the settings and tensors of this system in the layout of published models."""
+        raise NotImplementedError
+
     @property
     def settings(self) -> dict[str, object]:
         """Settings that vectors depend on besides the weights, for fingerprints."""
@@ -42,7 +77,7 @@ class System(nn.Module):
         self.kept[sorted(terms)] = False
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Encode documents: input_ids and attention_mask [batch, length]; returns [batch, n]."""
+        """Encode documents: input_ids, attention_mask [batch, length] to weights [batch, n]."""
         raise NotImplementedError
 
     def query_vectors(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -51,11 +86,11 @@ class System(nn.Module):
         return vectors
 
     def columns(self, batch: list[list[int]]) -> Sequence[str]:
-        """Return the terms of the n columns: the vocabulary, unless terms are words."""
+        """Return the terms of `forward`'s n columns: the vocabulary, unless terms are words."""
         return self.wordpieces.terms
 
     def own_terms(self, batch: list[list[int]]) -> Tensor:
-        """Return True for the terms that the texts contain, [batch, n]."""
+        """Return a mask [batch, n] that is True for the terms that each text contains."""
         own = torch.zeros(len(batch), len(self.kept), dtype=torch.bool)
         for row, ids in zip(own, batch, strict=True):
             row[ids] = True

@@ -1,10 +1,11 @@
-"""TILDEv2: a weight for each token of the expanded document, the maximum for a repeated one.
+"""TILDEv2: a weight for each token of the expanded document.
 
     w_j = max_{i: t_i = j} ReLU(v . h_i + b)
 
-for the term j and the hidden states h_i of the tokens t_i. Documents have the same weights as in
-uniCOIL, but queries are boolean: no model encodes them. The model expects documents expanded with
-the 200 terms that TILDE predicts for each of them (`spade encode --expansions`).
+for the term j and the hidden states h_i of the tokens t_i. A repeated token has its largest weight.
+Documents have the same equation as in uniCOIL, but queries are boolean: no model encodes them. The
+model expects expanded documents (`spade encode --expansions`): in the paper, TILDE predicts 200
+terms for each document, and those that the document does not contain are appended to it.
 
 - Zhuang, Zuccon: Fast passage re-ranking with contextualized exact term matching and efficient
   passage expansion, 2021, https://arxiv.org/abs/2108.08513
@@ -19,9 +20,15 @@ from spade_pyserini.models.systems.unicoil import UniCoil
 
 
 class TildeV2(UniCoil):
-    """A linear layer with ReLU on a transformer; no query encoder."""
+    """A linear layer with ReLU gives each document token a weight; queries are boolean."""
 
     name = "tildev2"
+    architecture = "TILDEv2"
+
+    @property
+    def left_out(self) -> frozenset[int]:
+        """Special tokens and unused vocabulary entries: boolean queries contain none."""
+        return self.wordpieces.special_ids | self.wordpieces.unused_ids
 
 
 def load_tildev2(source: Source) -> SystemEncoder:

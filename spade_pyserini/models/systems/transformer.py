@@ -1,4 +1,4 @@
-"""The transformer of a system: weights from safetensors files only, and the tokenizer."""
+"""Load the transformer of a system, from safetensors files only, and its tokenizer."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedModel
 from spade_pyserini.errors import ArtifactError, InputError
 from spade_pyserini.formats.json_files import read_json_file
 from spade_pyserini.models.backbone import empty_backbone
-from spade_pyserini.models.hub import load_hugging_face
+from spade_pyserini.models.hub import SUFFIX, load_hugging_face
+from spade_pyserini.models.sizes import check_folder
 from spade_pyserini.models.systems.checkpoint import CONFIG, MOST_BYTES, Checkpoint
 from spade_pyserini.models.tensor_files import read_tensors
 from spade_pyserini.models.wordpieces import WordPieces
 
 EMBEDDINGS = "embeddings.word_embeddings.weight"
-MOST_PADDING = 256  # rows of an embedding matrix beyond the vocabulary, to reach a round number
-LONGEST = 512  # WordPieces that models without a stated maximum length read
+MOST_PADDING = 256  # maximum number of padding rows of an embedding matrix, after the vocabulary
+LONGEST = 512  # maximum number of WordPieces that are read, see `max_length`
 
 
 def load_wordpieces(folder: Path, rows: int) -> WordPieces:
@@ -32,7 +33,7 @@ def load_wordpieces(folder: Path, rows: int) -> WordPieces:
     size = wordpieces.vocabulary_size
     if not size <= rows <= size + MOST_PADDING:
         message = f"the embedding matrix has {rows} rows, but the tokenizer has {size} WordPieces"
-        raise InputError(f"{message}; they do not belong together", folder)
+        raise InputError(f"{message}; copy or download the model again", folder)
     return wordpieces
 
 
@@ -44,8 +45,9 @@ def _convert_tokenizer(source: str, options: dict[str, Any]) -> WordPieces:
 def max_length(folder: Path, config: Any, stated: int | None = None) -> int:
     """Return how many tokens a model reads.
 
-    That is ``stated`` if it is given, otherwise the tokenizer's maximum, at most `LONGEST`. It is
-    never more than the number of positions of the transformer.
+    stated: the maximum that a file of the model states. If it is None, the tokenizer's maximum is
+    used, limited to `LONGEST`. The result is never more than the number of positions of the
+    transformer.
     """
     limits = [stated, getattr(config, "max_position_embeddings", None)]
     path = folder / "tokenizer_config.json"
@@ -56,7 +58,7 @@ def max_length(folder: Path, config: Any, stated: int | None = None) -> int:
 
 
 def load_masked_lm(folder: Path) -> PreTrainedModel:
-    """Load a masked-LM model with its head, in 32 bits."""
+    """Load a masked-LM model with its head; the weights become 32-bit numbers."""
     Checkpoint(folder).files  # noqa: B018 - raises an error if the weights are pickled
 
     def load(source: str, options: dict[str, Any]) -> tuple[PreTrainedModel, dict[str, Any]]:
@@ -85,13 +87,15 @@ def load_transformer(checkpoint: Checkpoint) -> tuple[PreTrainedModel, dict[str,
     if checkpoint.shapes[prefix + EMBEDDINGS][:1] != [config.get("vocab_size")]:
         message = f"vocab_size is {config.get('vocab_size')}, but the embedding matrix has"
         rows = checkpoint.shapes[prefix + EMBEDDINGS][0]
-        raise InputError(f"{message} {rows} rows; they do not belong together", folder / CONFIG)
+        cure = "copy or download the model again"
+        raise InputError(f"{message} {rows} rows; {cure}", folder / CONFIG)
+    check_folder(folder, SUFFIX)
     try:
-        transformer = empty_backbone(config)
+        transformer = empty_backbone(config, checkpoint.size)
     except Exception as error:  # transformers raises exceptions of many kinds
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         message = f"no transformer can be built from this configuration ({reason})"
-        raise InputError(message, folder / CONFIG) from None
+        raise InputError(f"{message}; copy or download the model again", folder / CONFIG) from None
     checkpoint.require([prefix + name for name in transformer.state_dict()])
     tensors = {name: x for path in checkpoint.files for name, x in read_tensors(path).items()}
     own = {name: tensors.pop(prefix + name) for name in transformer.state_dict()}
@@ -99,10 +103,25 @@ def load_transformer(checkpoint: Checkpoint) -> tuple[PreTrainedModel, dict[str,
         transformer.load_state_dict(own)
     except RuntimeError as error:
         reason = str(error).strip().splitlines()[-1].strip()
-        raise ArtifactError(f"{folder}: the weights do not fit config.json ({reason})") from None
+        message = f"{folder}: the weights do not fit config.json ({reason})"
+        raise ArtifactError(f"{message}; copy or download the model again") from None
     check_finite(transformer, folder)
     transformer.train(False)
     return transformer, tensors
+
+
+def bert_tensors(transformer: nn.Module, heads: dict[str, nn.Module]) -> dict[str, Tensor]:
+    """Return the tensors of a transformer, as ``bert.*``, and of heads, as ``NAME.*``."""
+    parts = {"bert": transformer, **heads}
+    return {f"{x}.{name}": y for x, part in parts.items() for name, y in part.state_dict().items()}
+
+
+def new_linear(inputs: int, outputs: int) -> nn.Linear:
+    """Build a layer with random weights from N(0, 0.02²) and a bias of zeros."""
+    layer = nn.Linear(inputs, outputs)
+    nn.init.normal_(layer.weight, std=0.02)
+    nn.init.zeros_(layer.bias)
+    return layer
 
 
 def linear(tensors: dict[str, Tensor], name: str, folder: Path) -> nn.Linear:
@@ -127,4 +146,6 @@ def check_finite(module: nn.Module, folder: Path) -> None:
     """Raise `ArtifactError` if a weight is NaN or infinite."""
     for name, tensor in module.state_dict().items():
         if not torch.isfinite(tensor).all():
-            raise ArtifactError(f"{folder}: {name} contains NaN or infinite weights")
+            raise ArtifactError(
+                f"{folder}: {name} contains NaN or infinite weights; use another model"
+            )

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from spade_pyserini.models.backbone import Backbone
 from spade_pyserini.models.systems.pooling import distinct_words, pool_by_word
-from spade_pyserini.models.systems.system import System
+from spade_pyserini.models.systems.system import Part, Published, System
+from spade_pyserini.models.systems.transformer import bert_tensors
 from spade_pyserini.models.wordpieces import WordPieces
 
 
 class WordSystem(System):
-    """A system whose terms are the words of the text. A word with an unknown token has no term.
+    """A system whose terms are the words of the text. Words with an unknown token are left out.
 
-    ``first``: only the first occurrence of a word counts; otherwise, the maximum over all.
+    ``first``: whether the first occurrence gives the weight of a word; otherwise it is the maximum
+    over all occurrences.
     """
 
     terms_are_words = True
@@ -28,21 +32,49 @@ class WordSystem(System):
         super().__init__(wordpieces, transformer.config.vocab_size)
         self.transformer, self.head = transformer, head
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Encode documents, [batch, length] to [batch, words of the batch]."""
+    @classmethod
+    def new_head(cls, width: int) -> nn.Module:
+        """Return an untrained head for hidden states of ``width`` dimensions."""
+        raise NotImplementedError
+
+    def named_heads(self) -> dict[str, nn.Module]:
+        """Return the layers of the head by their names in published models."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_backbone(cls, backbone: Backbone) -> Self:
+        """Build a system with an untrained head."""
+        head = cls.new_head(backbone.transformer.config.hidden_size)
+        return cls(backbone.transformer, head, backbone.wordpieces)
+
+    @property
+    def transformers(self) -> list[Part]:
+        return [Part(self, "transformer")]
+
+    def published(self) -> Published:
+        tensors = bert_tensors(self.transformer, self.named_heads())
+        return Published(self.transformer.config.to_dict(), tensors)
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, words: Sequence[str] | None = None
+    ) -> Tensor:
+        """Encode documents, [batch, length] to [batch, words].
+
+        ``words``: the terms of the columns, by default those of `columns`. Other words are ignored.
+        """
         hidden = self.transformer(input_ids=input_ids, attention_mask=attention_mask)[0]
         weights = self.head(hidden).squeeze(-1).relu()
         lengths = attention_mask.sum(dim=1).tolist()
         batch = [ids[:length] for ids, length in zip(input_ids.tolist(), lengths, strict=True)]
         documents = [self.wordpieces.words_of(ids) for ids in batch]
-        words = distinct_words(self.wordpieces, batch)
-        return pool_by_word(weights, documents, words, first=self.first)
+        columns = self.columns(batch) if words is None else words
+        return pool_by_word(weights, documents, columns, first=self.first)
 
     def columns(self, batch: list[list[int]]) -> Sequence[str]:
         """Return the words of the documents, in alphabetical order."""
         return distinct_words(self.wordpieces, batch)
 
     def own_terms(self, batch: list[list[int]]) -> Tensor:
-        """Return True for all words: other words of the batch have weight 0 in a document."""
+        """Return True everywhere: no words are added. Words of other documents have weight 0."""
         size = len(batch), len(self.columns(batch))
         return torch.ones(size, dtype=torch.bool, device=self.kept.device)

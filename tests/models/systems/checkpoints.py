@@ -1,4 +1,4 @@
-"""Small checkpoints in the layout of published models, made by the libraries that publish them."""
+"""Small checkpoints with the files and tensors of published models, saved by the same libraries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def copy_tokenizer(backbone: Path, folder: Path) -> Path:
 
 
 def config_of(backbone: Path, **changes: Any) -> BertConfig:
-    """The configuration of the tiny backbone."""
+    """Return the configuration of the tiny backbone, with changes."""
     config: BertConfig = BertConfig.from_pretrained(backbone)
     for name, value in changes.items():
         setattr(config, name, value)
@@ -43,7 +43,7 @@ def save(model: PreTrainedModel, backbone: Path, folder: Path) -> Path:
 
 
 def masked_lm(backbone: Path, folder: Path, seed: int = 1, **changes: Any) -> Path:
-    """A masked-LM checkpoint, as the first SPLADE models were published."""
+    """Save a masked-LM checkpoint, the format of the first SPLADE models."""
     torch.manual_seed(seed)
     model = BertForMaskedLM(config_of(backbone, **changes))  # type: ignore[no-untyped-call]
     with torch.no_grad():
@@ -52,7 +52,7 @@ def masked_lm(backbone: Path, folder: Path, seed: int = 1, **changes: Any) -> Pa
 
 
 def sparse_encoder(folder: Path, transformer: Path, **pooling: Any) -> Path:
-    """A ``SparseEncoder`` with one model for documents and queries."""
+    """Save a ``SparseEncoder`` with one model for documents and queries."""
     from sentence_transformers import SparseEncoder
     from sentence_transformers.sparse_encoder.modules import SpladePooling, Transformer
 
@@ -67,7 +67,7 @@ def sparse_encoder(folder: Path, transformer: Path, **pooling: Any) -> Path:
 def routed_encoder(
     folder: Path, transformer: Path, weights: Tensor, prompts: dict[str, str] | None = None
 ) -> Path:
-    """A ``SparseEncoder`` with weights of query terms, as OpenSearch publishes them."""
+    """Save a ``SparseEncoder`` with a table of query term weights, as OpenSearch publishes it."""
     from sentence_transformers import SparseEncoder
     from sentence_transformers.sparse_encoder.modules import (
         Router,
@@ -86,7 +86,7 @@ def routed_encoder(
 
 
 class TILDEv2(BertPreTrainedModel):
-    """The tensors of TILDEv2 as its authors named them; the same as those of uniCOIL."""
+    """TILDEv2 with the tensor names of its authors, which are also those of uniCOIL."""
 
     def __init__(self, config: BertConfig, rows: int = 1) -> None:
         super().__init__(config)  # type: ignore[no-untyped-call]
@@ -96,7 +96,7 @@ class TILDEv2(BertPreTrainedModel):
 
 
 class DeepImpact(BertPreTrainedModel):
-    """The tensors of DeepImpact as its authors named them."""
+    """DeepImpact with the tensor names of its authors."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__(config)  # type: ignore[no-untyped-call]
@@ -109,7 +109,7 @@ class DeepImpact(BertPreTrainedModel):
 
 
 def token_weights(backbone: Path, folder: Path, rows: int = 1, name: str = "TILDEv2") -> Path:
-    """A checkpoint with ``tok_proj``: TILDEv2, uniCOIL, or COIL with more than one row."""
+    """Save a checkpoint with ``tok_proj``: TILDEv2, uniCOIL or, with more than one row, COIL."""
     torch.manual_seed(2)
     model = TILDEv2(config_of(backbone), rows)
     nn.init.normal_(model.tok_proj.weight, std=0.5)
@@ -121,7 +121,7 @@ def token_weights(backbone: Path, folder: Path, rows: int = 1, name: str = "TILD
 
 
 def deep_impact(backbone: Path, folder: Path) -> Path:
-    """A DeepImpact checkpoint with two layers."""
+    """Save a DeepImpact checkpoint, whose head has two layers."""
     torch.manual_seed(3)
     model = DeepImpact(config_of(backbone))
     for layer in (model.impact_score_encoder[0], model.impact_score_encoder[3]):
@@ -132,7 +132,7 @@ def deep_impact(backbone: Path, folder: Path) -> Path:
 
 
 def deepct(backbone: Path, folder: Path, labels: int = 1) -> Path:
-    """A DeepCT checkpoint: a token classifier of transformers with one label."""
+    """Save a DeepCT checkpoint: a token classifier of transformers with one label."""
     torch.manual_seed(4)
     config = config_of(backbone)
     config.num_labels = labels

@@ -1,4 +1,4 @@
-"""Models that are damaged, or of no known system, get an error that names the cause."""
+"""A model that is damaged, or of no known system, raises an error that names the cause."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_dense_models_are_refused(tiny_backbone: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"SentenceTransformer.*no sparse vectors; `spade dense`"):
         load_encoder(tmp_path / "dense")
     settings = tmp_path / "dense" / "config_sentence_transformers.json"
-    settings.unlink()  # models of early versions do not say what they are
+    settings.unlink()  # early versions of sentence-transformers do not write this file
     with pytest.raises(InputError, match=r"a dense model \(Transformer, Pooling\)"):
         load_encoder(tmp_path / "dense")
     with pytest.raises(InputError, match=r"(?s)BertModel is a transformer without.*SPLADE.*DeepCT"):
@@ -68,9 +68,9 @@ def test_other_kinds_of_models_are_refused(tiny_backbone: Path, tmp_path: Path) 
         load_encoder(tmp_path / "ranker")
     with pytest.raises(InputError, match="token classifier with 3 labels; DeepCT has one"):
         load_encoder(checkpoints.deepct(tiny_backbone, tmp_path / "ner", labels=3))
-    with pytest.raises(InputError, match="COIL with vectors of 32 dimensions"):
+    with pytest.raises(InputError, match="this is COIL, with 32 dimensions"):
         load_encoder(checkpoints.token_weights(tiny_backbone, tmp_path / "coil", rows=32))
-    with pytest.raises(InputError, match="uniCOIL or TILDEv2, which have the same tensors"):
+    with pytest.raises(InputError, match="uniCOIL and TILDEv2 have the same tensors"):
         load_encoder(checkpoints.token_weights(tiny_backbone, tmp_path / "x", name="BertModel"))
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"no config\.json"):
@@ -96,10 +96,20 @@ def test_code_and_pickles_are_never_loaded(systems: dict[str, Path], tmp_path: P
     torch.save({}, pickled / "pytorch_model.bin")
     with pytest.raises(InputError, match=r"pytorch_model\.bin, which can run code"):
         load_encoder(pickled)
+    index = '{"weight_map": {"a": ["../x.safetensors"], "b": 1}}'
+    (pickled / "model.safetensors.index.json").write_text(index)
+    with pytest.raises(InputError, match="only files in its own folder"):
+        load_encoder(pickled)
     custom = shutil.copytree(systems["splade-max"], tmp_path / "custom")
     modules = (custom / "modules.json").read_text()
     (custom / "modules.json").write_text(modules.replace("sentence_transformers.", "evil.", 1))
     with pytest.raises(InputError, match="the model's own code, which is never run"):
+        load_encoder(custom)
+    (custom / "modules.json").write_text('[{"type": 3, "path": ""}]')
+    with pytest.raises(InputError, match=r"not a list of modules .*3 is not the name of a class"):
+        load_encoder(custom)
+    (custom / "modules.json").write_text('[{"type": "sentence_transformers.models.X", "path": 3}]')
+    with pytest.raises(InputError, match="not a list of modules"):
         load_encoder(custom)
     outside = shutil.copytree(systems["splade-max"], tmp_path / "outside")
     (outside / "modules.json").write_text(modules.replace("1_SpladePooling", "../../x"))

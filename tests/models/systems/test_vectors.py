@@ -1,4 +1,4 @@
-"""The vectors are those of the library that publishes a model, or of a literal computation."""
+"""Vectors equal those of the library that saved the model, or those of the plain equations."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ Weights = dict[str, float]
 
 
 def vectors_of(encoder: DocumentEncoder, texts: list[str] = TEXTS) -> list[Weights]:
-    """The float weights of each text by term."""
+    """Return the float weights of each text, by term."""
     batch = [document.ids for document in encoder.cut_documents(texts)]
     columns = encoder.columns(batch)
     return [named(columns, vector) for vector in sparse(encoder.weigh(batch))]
 
 
 def rows(encoder: DocumentEncoder, matrix: Tensor, dropped: tuple[str, ...] = ()) -> list[Weights]:
-    """The rows of a matrix by term, without some terms."""
+    """Return the rows of a matrix as weights by term, without the terms in ``dropped``."""
     found = [named(encoder.wordpieces.terms, vector) for vector in sparse(matrix)]
     return [{term: x for term, x in row.items() if term not in dropped} for row in found]
 
@@ -80,7 +80,7 @@ def test_weights_of_query_terms_in_a_table_or_in_the_documents(systems: dict[str
     folded = load_encoder(systems["opensearch"])
     assert folded.queries.side.kind == "boolean"
     for row, document in zip(vectors_of(folded), documents, strict=True):
-        for text, query in zip(TEXTS[:3], queries[:3], strict=True):  # the last has an unknown word
+        for text, query in zip(TEXTS[:3], queries[:3], strict=True):  # text 4 has an unknown word
             score = sum(row.get(term, 0.0) for term in folded.queries.encode([text])[0])
             assert score == pytest.approx((query @ document).item(), abs=1e-4)
 
@@ -146,7 +146,7 @@ def tokens(folder: Path, texts: list[str] = TEXTS) -> Any:
 
 
 def token_scores(model: Any, head: Callable[[Tensor], Tensor], folder: Path) -> list[Any]:
-    """For each text: its tokens with their weights, ReLU applied."""
+    """Return the tokens of each text with their weights after ReLU."""
     inputs, tokenizer = tokens(folder), AutoTokenizer.from_pretrained(folder)
     with torch.no_grad():
         hidden = model(**inputs).last_hidden_state
@@ -180,7 +180,7 @@ def test_unicoil_and_tildev2(systems: dict[str, Path]) -> None:
 
 
 def words_of(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Words with the weights of their first WordPieces, without punctuation and special tokens."""
+    """Return words and the weights of their first WordPieces, without punctuation."""
     words: list[tuple[str, float]] = []
     for token, weight in pairs:
         if token.startswith("##"):
@@ -202,7 +202,7 @@ def test_deepimpact_takes_the_first_occurrence_and_deepct_the_maximum(
         expected.append({word: weight for word, weight in first.items() if weight > 0})
     encoder = load_encoder(systems["deepimpact"])
     assert_close(vectors_of(encoder), expected)
-    assert "delete" in expected[1]  # in WordPieces: del ##ete
+    assert "delete" in expected[1]  # its WordPieces are del ##ete
     assert encoder.queries.encode(["Delete, the cat!"]) == [{"delete": 1, "the": 1, "cat": 1}]
     classifier = BertForTokenClassification.from_pretrained(systems["deepct"])
     expected = []
@@ -217,8 +217,9 @@ def test_deepimpact_takes_the_first_occurrence_and_deepct_the_maximum(
 
 
 def test_a_word_that_does_not_fit_is_left_out(systems: dict[str, Path]) -> None:
+    # The first text is cut to [CLS] the cat del [SEP], inside the word "delete".
     encoder = load_encoder(systems["deepimpact"]).with_settings(max_length=5)
-    (document,) = encoder.cut_documents(["the cat delete the house"])  # [CLS] the cat del [SEP]
+    (document,) = encoder.cut_documents(["the cat delete the house"])
     assert [encoder.wordpieces.terms[x] for x in document.ids[1:-1]] == ["the", "cat"]
     assert document.left_out == document.length - 2
     (document,) = encoder.cut_documents(["the cat house delete"])
