@@ -1,1 +1,1 @@
-"""SpaDE in other libraries, one module for each; a module imports its library only when used."""
+"""Ranking in memory, and adapters to BEIR, MTEB, PyTerrier, sentence-transformers and others."""

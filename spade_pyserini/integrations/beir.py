@@ -1,4 +1,4 @@
-"""SpaDE as a retriever of BEIR, through a Lucene index.
+"""SpaDE as a BEIR retriever that searches a Lucene index.
 
     from beir.retrieval.evaluation import EvaluateRetrieval
     from spade_pyserini.integrations.beir import SpadeSearch
@@ -14,14 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spade_pyserini.encode import EncodeOptions, encode_corpus
 from spade_pyserini.errors import NotFoundError, UsageError
-from spade_pyserini.formats.query_side import NEURAL
-from spade_pyserini.index import build_impact_index
-from spade_pyserini.integrations.memory import Model, as_encoder, in_memory_corpus
+from spade_pyserini.integrations.collection import Collection, Scores
+from spade_pyserini.integrations.memory import Model, as_encoder
 from spade_pyserini.models.hub import DEFAULT
 from spade_pyserini.records import Document, Topic
-from spade_pyserini.search import ImpactSearcher, SearchOptions, search_topics
 
 try:
     from beir.retrieval.search import BaseSearch
@@ -34,11 +31,11 @@ BeirCorpus = Mapping[str, Mapping[str, str]]
 class SpadeSearch(BaseSearch):  # type: ignore[misc]
     """Encodes and indexes a BEIR corpus in a folder, and searches it.
 
-    folder: for the vectors and the index. A second search of the same corpus uses them again; an
-        interrupted encoding continues. The vectors or the index of another corpus are an error,
-        unless ``overwrite``.
-    model: the name or folder of a model, or a loaded one.
-    threads: search threads.
+    folder: folder for the vectors and the index. A second search of the same corpus uses them
+        again, and an interrupted encoding is continued. If the folder has the vectors or index of
+        another corpus, an error is raised, or with ``overwrite`` they are replaced.
+    model: the name or folder of a model, or a loaded model.
+    threads: number of search threads.
     """
 
     def __init__(
@@ -49,42 +46,31 @@ class SpadeSearch(BaseSearch):  # type: ignore[misc]
         overwrite: bool = False,
         threads: int = 1,
     ) -> None:
-        self.folder, self.encoder = Path(folder), as_encoder(model)
-        self.overwrite, self.threads = overwrite, threads
+        self.threads = threads
+        self.collection = Collection(Path(folder), as_encoder(model), overwrite=overwrite)
 
     def search(
         self, corpus: BeirCorpus, queries: Mapping[str, str], top_k: int, *_: Any, **__: Any
-    ) -> dict[str, dict[str, float]]:
+    ) -> Scores:
         """Return the scores of the ``top_k`` best documents by query id and document id.
 
         The score function that BEIR passes has no effect: scores are inner products.
         """
-        index = self._build(corpus)
+        self.collection.build(_documents(corpus))
         topics = [Topic(str(qid), text) for qid, text in queries.items()]
-        neural = self.encoder.queries.side.kind == NEURAL
-        make_queries = (lambda _: self.encoder.queries) if neural else None
-        options = SearchOptions(hits=top_k, threads=self.threads)
-        with ImpactSearcher(index, queries=make_queries) as searcher:
-            return {
-                ranking.qid: {hit.docid: float(hit.score) for hit in ranking.hits}
-                for ranking in search_topics(searcher, topics, options)
-            }
+        return self.collection.search(topics, top_k, self.threads)
 
     def encode(self, corpus: BeirCorpus, queries: Mapping[str, str], *_: Any, **__: Any) -> None:
         """Encode and index the corpus in the folder of this object, for a later `search`."""
-        self._build(corpus)
+        self.collection.build(_documents(corpus))
 
-    def search_from_files(self, *_: Any, **__: Any) -> dict[str, dict[str, float]]:
+    def search_from_files(self, *_: Any, **__: Any) -> Scores:
         """Raise `UsageError`: there are no files of dense embeddings."""
         raise UsageError("the vectors are in a Lucene index, not in files; call search instead")
 
-    def _build(self, corpus: BeirCorpus) -> Path:
-        documents = [
-            Document(str(docid), fields.get("title") or "", fields.get("text") or "")
-            for docid, fields in corpus.items()
-        ]
-        vectors, index = self.folder / "vectors", self.folder / "index"
-        options = EncodeOptions(overwrite=self.overwrite)
-        encode_corpus(in_memory_corpus(documents), self.encoder, vectors, options)
-        build_impact_index(vectors, index, overwrite=self.overwrite)
-        return index
+
+def _documents(corpus: BeirCorpus) -> list[Document]:
+    return [
+        Document(str(docid), fields.get("title") or "", fields.get("text") or "")
+        for docid, fields in corpus.items()
+    ]

@@ -1,4 +1,4 @@
-"""A retriever of LangChain over an index of this package.
+"""A LangChain retriever that searches an index of this package.
 
     from spade_pyserini.integrations.langchain import SpadeRetriever
 
@@ -12,12 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from spade_pyserini.corpora import open_corpus
 from spade_pyserini.errors import NotFoundError
-from spade_pyserini.search.answers import matched_terms
+from spade_pyserini.integrations.retrieval import TextRetriever
 from spade_pyserini.search.base import check_hits
-from spade_pyserini.search.open import open_searcher
-from spade_pyserini.search.texts import Texts, divided_like, open_texts
 
 try:
     from langchain_core.documents import Document
@@ -28,50 +25,30 @@ except ModuleNotFoundError:
 
 
 class SpadeRetriever(BaseRetriever):  # type: ignore[misc]
-    """Retrieves documents with their texts; the index may be an impact or a BM25 index.
+    """Retrieves documents with their texts from an impact index or a BM25 index.
 
-    Their metadata are ``docid``, ``title``, ``score`` and ``matched_terms``, the terms that make up
-    the score.
+    The metadata of a document are ``docid``, ``title``, ``score`` and ``matched_terms``: the query
+    terms in the document, with their contributions to the score.
 
     index: the folder of the index.
-    k: the number of documents.
-    corpus: the corpus with the texts. By default it is the one that the index was made from.
+    k: the number of documents to retrieve.
+    corpus: the corpus with the texts. The default is the corpus that the index was built from.
     """
 
     index: str
     k: int = 10
     corpus: str | None = None
 
+    _retriever: Any = None
+
     def model_post_init(self, context: Any, /) -> None:
         """Open the index and the corpus."""
         super().model_post_init(context)
         check_hits(self.k)
-        self._searcher = open_searcher(self.index)
-        manifest = self._searcher.manifest
-        if self.corpus is not None:
-            self._texts = Texts([divided_like(manifest, open_corpus(self.corpus))], keep=True)
-            return
-        try:
-            self._texts = open_texts(manifest, keep=True)
-        except NotFoundError as error:
-            raise NotFoundError(f"{error}; give corpus=NAME") from None
-
-    _searcher: Any = None
-    _texts: Any = None
+        self._retriever = TextRetriever(self.index, self.corpus)
 
     def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
-        hits = self._searcher.search(query, self.k)
-        documents = self._texts.find([hit.docid for hit in hits])
-        return [self._document(query, hit.docid, hit.score, documents) for hit in hits]
-
-    def _document(self, query: str, docid: str, score: float, texts: dict[str, Any]) -> Document:
-        if docid not in texts:
-            message = f"the corpus has no document {docid!r}, which {self.index} has"
-            raise NotFoundError(f"{message}; give corpus=NAME of the corpus that was indexed")
-        metadata = {
-            "docid": docid,
-            "title": texts[docid].title,
-            "score": float(score),
-            "matched_terms": dict(matched_terms(self._searcher, query, docid)),
-        }
-        return Document(page_content=texts[docid].text, metadata=metadata, id=docid)
+        return [
+            Document(page_content=hit.text, metadata=hit.metadata, id=hit.docid)
+            for hit in self._retriever.retrieve(query, self.k)
+        ]

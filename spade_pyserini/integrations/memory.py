@@ -4,8 +4,8 @@
 
     rank("remove folders", ["The recipe needs two eggs.", "Recursively delete a directory tree."])
 
-The scores are those of an index of the same documents: they are counted, encoded in the same
-batches, and quantized as `encode_corpus` does it with its default options.
+The scores are the same as those of an index of the documents: document frequencies, batches and
+quantization are those of `encode_corpus` with its default options.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ Model = str | Path | DualEncoder | DocumentEncoder
 
 
 class RankedHit(NamedTuple):
-    """A document with a score, the text, and the terms that make up the score, largest first."""
+    """A document with its score and text.
+
+    matched: the contribution of each matching term to the score, the largest first.
+    """
 
     docid: str
     score: int
@@ -50,16 +53,17 @@ class RankedHit(NamedTuple):
 
 
 class MemoryRanker:
-    """Documents that were encoded once, to rank them for several queries.
+    """Encodes documents once, and ranks them for several queries.
 
         ranker = MemoryRanker({"a": "Heavy rain closed the airport.", "b": "Two eggs and flour."})
         ranker.rank("flights cancelled because of a storm")
 
-    documents: texts, whose ids are their positions from 0; texts by id; or `Document` records.
-    model: the name or folder of a model, or a loaded one.
-    counts: the term counts of another corpus, ``OTHER.counts.json`` next to its vectors. Without
-        them, a model that uses the document frequencies of the corpus (``corpus_idf``) counts the
-        given documents. Scores are then those of an index that has exactly these documents.
+    documents: a list of texts, whose ids are "0", "1", ...; a dictionary of texts by id; or a list
+        of `Document` records.
+    model: the name or folder of a model, or a loaded model.
+    counts: document frequencies of another corpus, ``OTHER.counts.json`` next to its vectors.
+        Without this file, a model that uses document frequencies (``corpus_idf``) counts them in
+        ``documents``. Scores are then those of an index that has exactly these documents.
     """
 
     def __init__(
@@ -71,9 +75,9 @@ class MemoryRanker:
         self._vectors = list(encode_documents(self._encoder, self.documents, scale))
 
     def rank(self, query: str, k: int | None = None) -> HitList[RankedHit]:
-        """Return the ``k`` best documents, all by default, without those that match no term.
+        """Return the ``k`` best documents of those that match a term; all of them by default.
 
-        They are ordered by score, and by id if their scores are equal.
+        They are ordered by score; documents with equal scores are ordered by id.
         """
         check_queries([Topic("query", query)])
         (weights,) = self._encoder.queries.encode([query])
@@ -101,22 +105,22 @@ def rank(
         hits = rank("remove folders", ["Two eggs and flour.", "Delete a directory tree."])
         hits[0].docid, hits[0].score, hits[0].matched
 
-    ``documents`` are texts, whose ids are their positions from 0; texts by id; or `Document`
-    records. ``model`` is the name or folder of a model, or a loaded one. Returns the ``k`` best,
-    all by default; documents that match no term are left out. Scores, and their order, are those of
-    an index of the same documents. A model that uses the document frequencies of the corpus counts
-    the given documents, or reads those of another corpus from the file ``counts``.
+    ``documents`` is a list of texts, whose ids are "0", "1", ...; a dictionary of texts by id; or a
+    list of `Document` records. ``model`` is the name or folder of a model, or a loaded model.
+    Returns the ``k`` best documents, by default all; documents that match no term are left out.
+    Scores and ranking are those of an index of the same documents. A model that uses document
+    frequencies counts them in ``documents``, or reads those of another corpus from ``counts``.
 
     Each call encodes all documents. Use `spade_pyserini.integrations.memory.MemoryRanker` for
-    several queries, and an index for more than some hundred documents.
+    several queries, and an index for more than a few hundred documents.
     """
     return MemoryRanker(documents, model, counts=counts).rank(query, k)
 
 
 def in_memory_corpus(documents: Documents) -> Corpus:
-    """Return a corpus of texts in memory; they are checked when it is read."""
+    """Return a corpus of texts in memory; the texts are checked when the corpus is read."""
     if isinstance(documents, str):
-        raise UsageError("documents=TEXT is a single text; give a list of texts")
+        raise UsageError("documents is a single text; give a list of texts")
     pairs: Iterable[tuple[str, str | Document]]
     if isinstance(documents, Mapping):
         pairs = documents.items()
@@ -131,7 +135,7 @@ def _document(docid: str, entry: object) -> Document:
         return entry
     if not isinstance(entry, str):
         message = f"document {docid} is of type {type(entry).__name__}"
-        raise UsageError(f"{message}; give texts, or records of type Document")
+        raise UsageError(f"{message}; give a str or a Document")
     return Document(str(docid), "", entry)
 
 
@@ -140,7 +144,7 @@ def _read(records: list[Document], _: OnError) -> Iterator[LocatedDocument]:
 
 
 def as_encoder(model: Model) -> DocumentEncoder:
-    """Return the encoder of a model that is given by its name or folder, or loaded."""
+    """Return the encoder of a model, which is given by name or folder, or already loaded."""
     if isinstance(model, DualEncoder):
         return SpadeEncoder(model)
     return load_encoder(model) if isinstance(model, str | Path) else model
@@ -149,7 +153,7 @@ def as_encoder(model: Model) -> DocumentEncoder:
 def _fit(
     encoder: DocumentEncoder, corpus: Corpus, counts: str | Path | None
 ) -> tuple[DocumentEncoder, float]:
-    """Fit the encoder to the documents; return it and the scale of its impacts."""
+    """Give the encoder the document frequencies it needs; return it and its quantization scale."""
     if counts is not None:
         check_counts_file(location(counts), encoder)
     if needs_counts(encoder):
@@ -165,9 +169,9 @@ def _fit(
 def encode_documents(
     encoder: DocumentEncoder, documents: list[Document], scale: float
 ) -> Iterator[dict[str, int]]:
-    """Yield the impacts of each document; the batches are those of `encode_corpus`.
+    """Yield the impacts of each document, encoded in the same batches as by `encode_corpus`.
 
-    The results of a batch depend on its padding, by less than rounding usually shows.
+    Weights depend slightly on the padding of a batch, usually too little to change an impact.
     """
     for start in range(0, len(documents), SHARD_SIZE):
         texts = [document.contents for document in documents[start : start + SHARD_SIZE]]

@@ -6,16 +6,17 @@
     (SpadeEncoder("spade-mini") >> index.indexer()).index(documents)   # docno and text
     pt.Experiment([index.retriever()], topics, qrels, ["ndcg_cut_10"])
 
-Import this module before PyTerrier starts Java: this package starts it with Anserini's classes,
-which PyTerrier does not know. Terrier's own indexes cannot be searched in the same process. For
-BM25, `SpadeIndex` also opens a BM25 index of this package.
+Import this module before PyTerrier starts Java, because this package must start Java with
+Anserini's classes. Terrier's own indexes cannot be searched in the same process. For BM25,
+`SpadeIndex` also opens a BM25 index of this package.
 
 PyTerrier is an optional dependency: ``pip install 'spade_pyserini[pyterrier]'``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import io
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,12 @@ from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.formats.vectors import write_shard
 from spade_pyserini.index import build_foreign_index
 from spade_pyserini.integrations.memory import Model, as_encoder, encode_documents
+from spade_pyserini.integrations.pyterrier_artifact import (
+    FORMAT,
+    TYPE,
+    index_folder,
+    package_files,
+)
 from spade_pyserini.lucene import jvm
 from spade_pyserini.models.hub import DEFAULT, UNTRAINED, resolve_model
 from spade_pyserini.models.protocols import needs_counts
@@ -52,12 +59,13 @@ except ModuleNotFoundError:
 
 
 class SpadeEncoder(pt.Transformer):  # type: ignore[misc]
-    """Adds the impacts of documents: reads the column ``text``, writes ``toks``.
+    """Encodes documents: reads a column of texts, writes the impacts to the column ``toks``.
 
-    model: the name or folder of a model, or a loaded one. It must have a scale.
+    model: the name or folder of a model, or a loaded model. It must have a quantization scale.
     text_field: the column with the texts.
-    counts: the term counts of a corpus, for a model that uses document frequencies. Without them,
-        those of the training documents are used: a pipeline never sees the complete corpus.
+    counts: the document frequencies of a corpus (``.counts.json``), for a model that uses them.
+        Without this file, those of the training documents are used, because a pipeline never sees
+        the complete corpus.
     """
 
     def __init__(
@@ -66,8 +74,8 @@ class SpadeEncoder(pt.Transformer):  # type: ignore[misc]
         self.encoder, self.text_field = as_encoder(model), text_field
         scale = self.encoder.config.scale
         if not scale:
-            message = "the model has no scale, so that batches would be quantized differently"
-            raise UsageError(f"{message}; give a model with_settings(scale=NUMBER)")
+            message = "the model has no scale, so each batch would be quantized differently"
+            raise UsageError(f"{message}; set one with model.with_settings(scale=NUMBER)")
         self.scale: float = scale
         if counts is not None:
             check_counts_file(location(counts), self.encoder)
@@ -82,10 +90,10 @@ class SpadeEncoder(pt.Transformer):  # type: ignore[misc]
 
 
 class SpadeQueryEncoder(pt.Transformer):  # type: ignore[misc]
-    """Adds the weights of query terms: reads the column ``query``, writes ``query_toks``.
+    """Encodes queries: reads the column ``query``, writes term weights to ``query_toks``.
 
-    For engines that search such queries, as PISA does; `SpadeIndex` encodes queries by itself. For
-    a SpaDE model only the tokenizer is loaded.
+    This is for engines that take ``query_toks``, such as PISA; `SpadeIndex` encodes queries itself.
+    For a SpaDE model, only the tokenizer is loaded.
     """
 
     def __init__(self, model: str | Path = DEFAULT) -> None:
@@ -106,29 +114,38 @@ def _queries(name: str | Path) -> QueryEncoder:
 
 
 class SpadeIndex(pt.Artifact):  # type: ignore[misc]
-    """An index of this package: an impact index, or a BM25 index to compare it with."""
+    """An index of this package: an impact index, or a BM25 index to compare it with.
 
-    ARTIFACT_TYPE = "sparse_index"
-    ARTIFACT_FORMAT = "spade_pyserini"
+    ``pt.Artifact.load`` recognizes such an index. PyTerrier's ``build_package``, ``to_hf`` and
+    ``from_hf`` pack, upload and download it.
+    """
+
+    ARTIFACT_TYPE = TYPE
+    ARTIFACT_FORMAT = FORMAT
 
     def __init__(self, path: str | Path) -> None:
         super().__init__(str(path))
+        self.folder = index_folder(Path(path))
+
+    def _package_files(self) -> Iterator[tuple[str, str | io.BytesIO]]:
+        for name, source in package_files(self.folder):
+            yield name, io.BytesIO(source) if isinstance(source, bytes) else str(source)
 
     def retriever(self, num_results: int = 1000, threads: int = 1) -> SpadeRetriever:
-        """Return a transformer that searches the index, from ``query`` to ranked documents."""
+        """Return a transformer that searches the index for the column ``query``."""
         return SpadeRetriever(self, num_results, threads)
 
     def indexer(self, model: str | Path = DEFAULT, *, overwrite: bool = False) -> SpadeIndexer:
-        """Return an indexer of documents with ``docno`` and ``toks``, see `SpadeEncoder`.
+        """Return an indexer of documents with ``docno`` and ``toks``; see `SpadeEncoder`.
 
-        ``model`` is the model of the encoder: its tokenizer splits the queries.
+        ``model`` is the model that encoded the documents; its tokenizer will split the queries.
         """
         return SpadeIndexer(self, model, overwrite=overwrite)
 
     @cached_property
     def searcher(self) -> Any:
-        """The searcher. It stays open as long as this object."""
-        return open_searcher(self.path)
+        """The searcher of the index, which stays open as long as this object exists."""
+        return open_searcher(self.folder)
 
 
 class SpadeIndexer(pt.Indexer):  # type: ignore[misc]
@@ -136,21 +153,21 @@ class SpadeIndexer(pt.Indexer):  # type: ignore[misc]
 
     def __init__(self, index: SpadeIndex, model: str | Path, *, overwrite: bool = False) -> None:
         if _queries(model).side.kind == NEURAL:
-            message = f"queries of {model} need a neural model, which a pipeline cannot record"
+            message = f"queries of {model} need a neural model, which this indexer cannot record"
             raise UsageError(f"{message}; use `spade encode` and `spade index`")
         self.spade_index, self.model, self.overwrite = index, model, overwrite
 
     def index_inputs(self) -> list[list[str]]:
-        """Return the columns that documents need."""
+        """Return the columns that documents must have."""
         return [["docno", "toks"]]
 
     def index(self, iter: Iterable[Mapping[str, Any]], **_: Any) -> SpadeIndex:
         """Build the index and return it. All vectors are in memory while it is built."""
-        folder = Path(self.spade_index.path)
+        folder = self.spade_index.folder
         folder.parent.mkdir(parents=True, exist_ok=True)
         vectors = [_vector(row, number) for number, row in enumerate(iter, start=1)]
         with temporary_folder(folder) as temporary:
-            source = temporary / folder.name  # the manifest names the vectors by their folder
+            source = temporary / folder.name  # the index manifest records the name of this folder
             source.mkdir()
             write_shard(source, 0, vectors)
             tokenizer = resolve_model(self.model)
@@ -162,20 +179,20 @@ class SpadeIndexer(pt.Indexer):  # type: ignore[misc]
 def _vector(row: Mapping[str, Any], number: int) -> ImpactVector:
     for name in ("docno", "toks"):
         if name not in row:
-            message = f"document {number} has no {name}"
-            raise UsageError(f"{message}; put SpadeEncoder() >> before the indexer")
+            message = f"document {number} has no {name}; give documents with docno and text to"
+            raise UsageError(f"{message} `SpadeEncoder() >> index.indexer()`, which adds toks")
     return ImpactVector(row["docno"], row["toks"])
 
 
 class SpadeRetriever(pt.Transformer):  # type: ignore[misc]
-    """Searches an index: from ``qid`` and ``query`` to ``docno``, ``score`` and ``rank``."""
+    """Searches an index: reads ``qid`` and ``query``, returns ``docno``, ``score`` and ``rank``."""
 
     def __init__(self, index: SpadeIndex, num_results: int = 1000, threads: int = 1) -> None:
         self.spade_index, self.threads = index, threads
         self.num_results = check_hits(num_results)
 
     def fuse_rank_cutoff(self, k: int) -> SpadeRetriever | None:
-        """Return a retriever of ``k`` hits in place of ``self % k``; None if it has fewer."""
+        """Return a retriever for ``self % k``; None if ``self`` returns at most ``k`` hits."""
         return SpadeRetriever(self.spade_index, k, self.threads) if k < self.num_results else None
 
     def transform(self, inp: pandas.DataFrame) -> pandas.DataFrame:

@@ -1,4 +1,4 @@
-"""The pages that people read, and the commands and outputs in them."""
+"""The documentation pages, and functions that extract code blocks and tables from them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ PAGES = [
 
 
 def fenced(text: str, language: str) -> list[str]:
-    """The contents of the fenced blocks of a language, in their order."""
+    """Return the contents of the fenced code blocks of a language, in their order."""
     return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
 
 
 def tables(text: str) -> list[list[list[str]]]:
-    """The tables of a page: rows of cells, without the line below the header."""
+    """Return the tables of a page as rows of cells: header, line of dashes, other rows."""
     blocks = re.findall(r"(?:^\|.*\|\n)+", text, flags=re.MULTILINE)
     return [
         [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()]
@@ -47,7 +47,10 @@ def relative(path: Path) -> str:
 
 
 def assert_same_output(shown: str, printed: str, tolerance: float = 2) -> None:
-    """The same text, and numbers that differ by no more than rounding on another CPU does."""
+    """Check that the texts are equal, except for numbers, which may differ by up to ``tolerance``.
+
+    Numbers differ between machines, because CPUs round differently.
+    """
     number = r"\d+(?:\.\d+)?"
     assert re.sub(number, "N", printed.strip()) == re.sub(number, "N", shown.strip())
     pairs = zip(re.findall(number, shown), re.findall(number, printed), strict=True)

@@ -1,4 +1,4 @@
-"""The programs of the page about other libraries, in one folder with the index that it names."""
+"""Run the programs of docs/guide/integrations.md in a folder that has their index."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ from tests.docs.pages import README, fenced
 
 pytestmark = [pytest.mark.java, pytest.mark.filterwarnings("ignore")]
 PROGRAMS = fenced((ROOT / "docs" / "guide" / "integrations.md").read_text(), "python")
-# A name in a program: the module that must be installed for it.
-OPTIONAL = {"pyterrier": "pyterrier", "beir": "beir.retrieval", "langchain": "langchain_core"}
+# Modules of integrations/, and the library that must be installed for each of them.
+OPTIONAL = {
+    "pyterrier": "pyterrier",
+    "beir": "beir.retrieval",
+    "langchain": "langchain_core",
+    "llama_index": "llama_index.core",
+    "haystack": "haystack.document_stores",
+}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The index of the README's first program."""
+    """A folder with the index that the first program of the README builds."""
     folder = tmp_path_factory.mktemp("integrations")
     (texts,) = re.findall(r"^texts = \[.*?\]$", README.read_text(), re.DOTALL | re.MULTILINE)
     names: dict[str, list[str]] = {}
@@ -37,10 +43,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_program_of_the_page(
     program: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    jvm.start()  # before PyTerrier does
+    jvm.start()  # otherwise PyTerrier starts the JVM with other options
     for extra, library in OPTIONAL.items():
         if f"integrations.{extra}" in program:
-            pytest.importorskip(library, reason=f"needs pip install 'spade_pyserini[{extra}]'")
+            name = extra.replace("_", "-")
+            pytest.importorskip(library, reason=f"needs pip install 'spade_pyserini[{name}]'")
     monkeypatch.chdir(folder)
     names: dict[str, object] = {"__name__": "program"}
     exec(compile(program, "integrations.md", "exec"), names)

@@ -1,4 +1,4 @@
-"""The notebooks run, and print what they show."""
+"""The notebooks run, and print the output that is saved in them."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def test_there_are_two_small_notebooks() -> None:
 
 
 def printed(notebook: Any) -> str:
-    """What the cells write to standard output."""
+    """Return what the cells of a notebook wrote to standard output."""
     outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
     return "".join(output["text"] for output in outputs if output.get("name") == "stdout")

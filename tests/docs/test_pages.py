@@ -1,4 +1,4 @@
-"""What the pages say about the code is true: commands, options, links, paths."""
+"""Commands, options, links and paths on the documentation pages exist."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = [relative(page) for page in PAGES]
 
 
 def commands(text: str) -> list[tuple[str, list[str]]]:
-    """Each `spade COMMAND` in code, with its options."""
+    """Return the name and options of each `spade COMMAND` in the code of a page."""
     joined = re.sub(r"\\\n\s*", " ", text)
     code = re.findall(r"```\w*\n.*?```|`[^`]+`|(?:^ {4}.*\n)+", joined, re.DOTALL | re.MULTILINE)
     calls = []
@@ -36,7 +36,7 @@ def commands(text: str) -> list[tuple[str, list[str]]]:
 def test_commands_and_options_exist(page: Path, run: Commands) -> None:
     helps: dict[str, str] = {}
     for name, options in commands(page.read_text()):
-        if name == "pyserini":  # its options are Pyserini's
+        if name == "pyserini":  # these are options of Pyserini
             continue
         if name not in helps:
             done = run(name, "--help")
@@ -48,7 +48,7 @@ def test_commands_and_options_exist(page: Path, run: Commands) -> None:
 
 
 def test_commands_are_recognized() -> None:
-    """The test above finds commands to check."""
+    """`commands` finds the commands on the pages."""
     text = "run `spade index --verify` or\n\n    spade encode --corpus X \\\n        --model Y\n"
     assert commands(text) == [("index", ["--verify"]), ("encode", ["--corpus", "--model"])]
     assert sum(len(commands(page.read_text())) for page in PAGES) > 50
@@ -65,7 +65,7 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
 
 
 def headings(page: Path) -> list[str]:
-    """The anchors of the headings, as GitHub and mkdocs make them."""
+    """Return the anchors of the headings, as GitHub and mkdocs generate them."""
     lines = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
     return [re.sub(r"[^\w\- ]", "", line).lower().replace(" ", "-") for line in lines]
 
@@ -88,7 +88,7 @@ def test_stages_of_training_exist() -> None:
 
 
 def test_no_page_contains_a_local_path() -> None:
-    """Readers do not have the author's folders."""
+    """Paths of the author's machine do not exist on the reader's machine."""
     notebooks = sorted((ROOT / "examples").glob("*.ipynb"))
     assert notebooks
     for page in [*PAGES, *notebooks, ROOT / "CHANGELOG.md", ROOT / "mkdocs.yml"]:

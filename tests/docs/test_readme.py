@@ -1,4 +1,4 @@
-"""Every command and program of the README, in their order, in one folder."""
+"""Run every command and program of the README, in their order, in one folder."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ORDER = [
 
 @pytest.fixture(scope="module")
 def folder(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the vectors of the demo, which `spade encode` completes in seconds."""
+    """A folder with the vectors of the demo, so that `spade encode` takes only seconds."""
     folder = tmp_path_factory.mktemp("readme")
     shutil.copytree(demo_folder / "encode", folder / "encode")
     return folder
@@ -46,9 +46,9 @@ def test_a_command_of_the_readme(folder: Path, command: str) -> None:
     if program == "source":
         assert f"VENV := {Path(target).parts[0]}\n" in (ROOT / "Makefile").read_text()
         return
-    if program == "make":  # tests/cli/test_demo.py runs the demo, and `make test` is running
+    if program == "make":  # test_demo.py runs the demo; `make test` would run this test again
         done = shell(f"make --dry-run {target}", ROOT)
-    elif program == "pip":  # without installing; the dependencies are those of this environment
+    elif program == "pip":  # a dry run without dependencies, which installs nothing
         quick = "--dry-run --no-deps --no-build-isolation --disable-pip-version-check"
         done = shell(f"python -m {command} {quick}", ROOT)
     else:
@@ -66,7 +66,7 @@ def test_the_scores_of_the_readmes_runs_are_trec_evals(folder: Path) -> None:
 
 
 def test_plain_pyserini_gives_the_same_ranking(folder: Path) -> None:
-    """Compares documents and ranks. Scores differ, because ties are written differently."""
+    """Compares documents and ranks. Pyserini writes other scores for tied documents."""
     ours = folder / "runs" / "run.pydoc.spade-mini.pydoc-test.txt"
     theirs = folder / "runs" / "run.pyserini.txt"
     columns = [
@@ -92,7 +92,7 @@ def test_the_readme_has_its_sections_in_order_and_is_short() -> None:
 
 
 def test_the_results_are_those_of_the_card() -> None:
-    """Compares BM25 and spade-mini per collection; names on the card may be longer."""
+    """Compares these columns of the README and the card: collection, queries, BM25, spade-mini."""
     (card,) = (table for table in tables(CARD.read_text()) if "ratio" in table[0])
     (readme,) = (table for table in tables(TEXT) if "spade-mini" in table[0])
     assert len(card) == len(readme) == 9

@@ -1,4 +1,4 @@
-"""BEIR's evaluation with our search."""
+"""BEIR's evaluation with the search of this package."""
 
 from __future__ import annotations
 

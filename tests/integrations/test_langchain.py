@@ -1,4 +1,4 @@
-"""A LangChain retriever over our indexes."""
+"""The LangChain retriever, which searches indexes of this package."""
 
 from __future__ import annotations
 

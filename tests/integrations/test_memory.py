@@ -1,4 +1,4 @@
-"""Ranking in memory gives the hits of an index of the same documents."""
+"""Ranking in memory gives the same hits as an index of the documents."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_models_of_other_systems(
     systems: dict[str, Path], tiny_corpus: Path, tmp_path: Path
 ) -> None:
     documents = list(open_corpus(str(tiny_corpus)))
-    encoder = load_encoder(systems["opensearch"], fold=False)  # weights of query terms
+    encoder = load_encoder(systems["opensearch"], fold=False)  # keeps the weights of query terms
     index = build(tiny_corpus, encoder, tmp_path)
     assert_same_hits(MemoryRanker(documents, encoder), index)
 
@@ -71,7 +71,7 @@ def test_models_of_other_systems(
 def test_document_frequencies_of_another_corpus(
     idf_model: SpadeModel, tiny_corpus: Path, tmp_path: Path
 ) -> None:
-    """With the counts of an index, a few of its documents have the scores that it gives them."""
+    """With the counts file of an index, documents get the same scores as in the index."""
     index = build(tiny_corpus, idf_model, tmp_path)
     few = list(open_corpus(str(tiny_corpus)))[:4]
     counts = counts_path(tmp_path / "vectors")

@@ -1,4 +1,4 @@
-"""Libraries that are not installed: the error names the extra."""
+"""If an optional library is not installed, the error names the extra to install."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ import pytest
 
 from spade_pyserini.errors import NotFoundError
 
-LIBRARIES = {"beir": "beir", "langchain": "langchain_core", "pyterrier": "pyterrier"}
+LIBRARIES = {
+    "beir": "beir",
+    "haystack": "haystack",
+    "langchain": "langchain_core",
+    "llama-index": "llama_index",
+    "mteb": "mteb",
+    "pyterrier": "pyterrier",
+}
 
 
 @pytest.mark.java
@@ -19,7 +26,7 @@ def test_the_error_names_the_extra(extra: str, monkeypatch: pytest.MonkeyPatch) 
     for name in [name for name in sys.modules if name.split(".")[0] == library]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, library, None)
-    module = f"spade_pyserini.integrations.{extra}"
+    module = f"spade_pyserini.integrations.{extra.replace('-', '_')}"
     monkeypatch.delitem(sys.modules, module, raising=False)
     with pytest.raises(NotFoundError, match=rf"pip install 'spade_pyserini\[{extra}\]'"):
         importlib.import_module(module)

@@ -1,4 +1,4 @@
-"""PyTerrier's pipelines and experiments with our encoder and our index."""
+"""PyTerrier's pipelines and experiments with the encoder and the index of this package."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def test_a_pipeline_builds_the_same_index(
     encoder = adapter.SpadeEncoder(tiny_model_folder)
     (encoder >> index.indexer(tiny_model_folder, overwrite=True)).index(documents[:9])
     assert index.searcher.manifest.documents == 9
-    with pytest.raises(UsageError, match="document 1 has no toks; put SpadeEncoder"):
+    with pytest.raises(
+        UsageError, match="document 1 has no toks; give documents with docno and text"
+    ):
         index.indexer(tiny_model_folder).index(documents)
 
 
