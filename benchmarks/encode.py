@@ -1,4 +1,4 @@
-"""Encoding speed of spade_pyserini, SparseEncoder and Pyserini, relative to the machine's peak.
+"""Compare the encoding speed of spade_pyserini, SparseEncoder and Pyserini.
 
     python benchmarks/encode.py
     python benchmarks/encode.py --corpus DATA/msmarco-dl22 --documents 960
@@ -7,18 +7,19 @@
 
 All three encode the same documents with the same backbone (MiniLM) and the same number of threads.
 They run one after the other, each in a new process, for several rounds; the table shows the median.
-The clock starts when the model is loaded and warm, and stops when each vector maps terms to
-weights. SparseEncoder and Pyserini run one encoder with a masked-LM head over the complete
+The clock starts when the model is loaded and warmed up, and stops when each vector is a mapping of
+terms to weights. SparseEncoder and Pyserini run one encoder with a masked-LM head over the complete
 vocabulary; spade_pyserini runs two encoders.
 
-No SPLADE model on MiniLM exists. The other tools therefore get a head made of MiniLM's embeddings,
-with a bias that leaves about as many terms per document as spade-mini has. The amount of work and
-the size of the output are those of a real model; the terms are meaningless.
+No SPLADE model on MiniLM exists. SparseEncoder and Pyserini therefore get a masked-LM head made of
+MiniLM's embeddings, with a bias that leaves about as many terms per document as spade-mini has. The
+amount of work and the size of the output are those of a real model; the terms are meaningless.
 
-Useful FLOP are the matrix products of all tokens except padding.
+Useful FLOP are the floating-point operations of the matrix products for all tokens except padding.
+The table compares their rate with the highest rate of matrix products that this machine reaches.
 
-``--memory N`` measures the peak memory of an encoding of N documents: the documents of the corpus,
-repeated under new ids. Memory that grows with N is outside of the model, so the model is reduced to
+``--memory N`` measures the peak memory of encoding N documents: the documents of the corpus,
+repeated under new ids. Only memory outside of the model can grow with N, so the model is reduced to
 one layer and 2,000 expansion terms to save time.
 """
 
@@ -47,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--corpus", default="pydoc")
-    add("--model", default="spade-mini", help="model of spade_pyserini, on MiniLM")
+    add("--model", default="spade-mini", help="SpaDE model with the backbone MiniLM")
     add("--documents", type=int, default=480)
     add("--max-length", type=int, default=256)
     add("--threads", type=int, default=2)
@@ -56,7 +57,7 @@ def main() -> None:
         "--precision",
         nargs="+",
         default=["fp32"],
-        help="of spade_pyserini; the other tools use fp32",
+        help="precision of spade_pyserini; the other tools use fp32",
     )
     add(
         "--memory", type=int, nargs="+", metavar="N", help="measure the peak memory for N documents"
@@ -111,11 +112,11 @@ def texts(options: argparse.Namespace) -> list[str]:
     return [document.contents for document in chosen]
 
 
-# Roles: each runs in a new process
+# The measurements. Each runs in a new process; --role names it.
 
 
 def peak_role(options: argparse.Namespace) -> dict[str, float]:
-    """Return the best speed over several matrix shapes, including those of the model."""
+    """Return the highest GFLOP/s of matrix products over several shapes that occur in the model."""
     import torch
 
     torch.set_num_threads(options.threads)
@@ -224,7 +225,7 @@ def measure(
 
 
 def gflop(some: list[str], max_length: int, layers: int, terms: int, heads: int) -> float:
-    """Return the GFLOP of MiniLM's matrix products: width 384, inner width 1,536, attention."""
+    """Return the GFLOP of all matrix products of MiniLM (width 384, feed-forward width 1,536)."""
     from spade_pyserini.models.hub import resolve_model
     from spade_pyserini.models.wordpieces import WordPieces
 
@@ -237,7 +238,7 @@ def gflop(some: list[str], max_length: int, layers: int, terms: int, heads: int)
 
 
 def write_peer(folder: str, options: argparse.Namespace) -> None:
-    """Save MiniLM with a masked-LM head as a SPLADE model that both other tools can load."""
+    """Save MiniLM with a masked-LM head as a SPLADE model for SparseEncoder and Pyserini."""
     import torch
     from sentence_transformers import SparseEncoder
     from sentence_transformers.sparse_encoder.modules import MLMTransformer, SpladePooling

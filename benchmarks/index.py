@@ -1,12 +1,12 @@
-"""Measure indexing speed: the direct builder against Anserini's IndexCollection.
+"""Compare the indexing speed of the direct builder and of Anserini's IndexCollection.
 
     python benchmarks/index.py --documents 100000
     python benchmarks/index.py --documents 100000 1000000 --vectors encode/pydoc.spade-mini
 
-The vectors are sampled from those of a real encoding (``--vectors``), see ``synthetic.py``. The
-builders read the same files with the same number of threads, one builder after the other. The time
-is that of a complete process, including the start of its JVM. Afterwards, and not timed, the
-contents of the index are counted, because Anserini exits with 0 even if it fails.
+The vectors are made from real vectors (``--vectors``), see ``synthetic.py``. The builders read
+the same files with the same number of threads, one builder after the other. The time is that of a
+complete process, including the start of its JVM. Afterwards, outside of the measured time, the
+documents and postings of the index are counted, because Anserini may fail and still exit with 0.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def main() -> None:
                 seconds = build(folder / "vectors", output, builder, options.threads)
                 if (counts := count(output)) != (documents, postings):
                     sys.exit(
-                        f"{builder}: {counts} documents and postings, not {documents, postings}"
+                        f"{builder}: the index has {counts} documents and postings, "
+                        f"expected {documents, postings}"
                     )
                 rates[builder] = documents / seconds
                 size = sum(path.stat().st_size for path in output.iterdir()) / 1e6
@@ -55,11 +56,17 @@ def main() -> None:
                     flush=True,
                 )
             if len(rates) == len(BUILDERS):
-                print(f"direct / anserini: {rates['direct'] / rates['anserini']:.1f}", flush=True)
+                print(
+                    f"documents/s, direct / anserini: {rates['direct'] / rates['anserini']:.1f}",
+                    flush=True,
+                )
 
 
 def build(source: Path, output: Path, builder: str, threads: int) -> float:
-    """Index without checking the vectors, which costs both builders the same; return seconds."""
+    """Build an index and return the seconds it took.
+
+    The vectors are not checked, because the check takes both builders the same time.
+    """
     code = (
         "import sys, time\n"
         "from pathlib import Path\n"
@@ -82,7 +89,7 @@ def build(source: Path, output: Path, builder: str, threads: int) -> float:
 
 
 def count(index: Path) -> tuple[int, int]:
-    """Return the documents and postings that Lucene has; counted in a child process."""
+    """Return the number of documents and of postings in an index, counted in a child process."""
     code = (
         "import sys\n"
         "from pathlib import Path\n"

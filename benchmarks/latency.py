@@ -1,20 +1,21 @@
-r"""Measure latency as the paper does: one thread, one query at a time.
+r"""Measure query latency as the SpaDE paper does: one thread, one query at a time.
 
     python benchmarks/latency.py --index index/nfcorpus.spade-mini --topics nfcorpus/test
     python benchmarks/latency.py --index index/A index/B --bm25 index/C --corpus C --topics T \
         --plot all.png
 
 Each engine runs in its own process. It searches all topics once to warm up, and then each topic
-``--repeat`` times. What is measured is one Python call, which takes the text of a query and
-returns ids and scores. The engines are:
+``--repeat`` times. The measured time is that of one Python call, which takes the text of a query
+and returns ids and scores. The engines are:
 
     ours            Lucene, with this package's searcher
     pyserini        Lucene, with Pyserini's searcher
     pisa-maxscore   PISA with MaxScore (needs the extra ``pisa``)
     pisa-bmw        PISA with Block-Max WAND (needs the extra ``pisa``)
 
-With ``--bm25``, BM25 is measured with Pyserini's searcher; with ``--corpus``, BM25 in PISA with
-MaxScore. The time from the start of a process to its first answer is measured, too.
+With ``--bm25``, BM25 is measured with Pyserini's searcher. With ``--corpus``, the corpus is indexed
+in PISA, and BM25 is measured there with MaxScore. The time from the start of a process to its first
+answer is measured, too.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def main() -> None:
     add = parser.add_argument
     add("--index", nargs="*", default=[], help="impact indexes")
     add("--bm25", nargs="*", default=[], help="BM25 indexes")
-    add("--corpus", help="corpus for BM25 in PISA")
+    add("--corpus", help="corpus to index and search with BM25 in PISA")
     add("--topics", required=True)
     add("--hits", type=int, nargs="+", default=[10, 1000])
     add("--repeat", type=int, default=3)
@@ -150,7 +151,7 @@ def bm25(index: str) -> Callable[[str, int], Any]:
 
 
 def index_bm25_in_pisa(corpus: str, index: str) -> None:
-    """Index all words, stemmed; searches drop stop words from queries."""
+    """Index all words of the corpus in PISA, stemmed; searches drop stop words from queries."""
     from spade_pyserini.corpora import open_corpus
     from spade_pyserini.export.pisa import pyterrier_pisa, silence
 

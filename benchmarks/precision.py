@@ -1,4 +1,4 @@
-"""Speed of other precisions and inference engines on this CPU, relative to PyTorch in fp32.
+"""Compare precisions and inference engines on this CPU with PyTorch in fp32.
 
     pip install onnx onnxscript onnxruntime openvino
     python benchmarks/precision.py
@@ -6,13 +6,13 @@
 
 All engines run the same transformer (MiniLM, six layers) on the same batches of 24 docstrings with
 86 WordPieces each, with the same number of threads, one after the other in one process. The table
-shows the best of three rounds. Engines that are not installed are left out. The cosine compares all
-hidden states with those of PyTorch in fp32; it must be close to 1.
+shows the best of three rounds. Engines that are not installed are left out. The column "cosine" is
+the cosine similarity of the hidden states to those of PyTorch in fp32; it must be close to 1.
 
-``--rankings`` measures spade-mini with its transformers in each engine and its heads in PyTorch:
-documents per second, and nDCG@10 and MRR@10 of exact float scores. The documents are those of the
-split's collection that are judged, or among the first 20 hits of a run. int8 quantization is
-dynamic and per channel.
+``--rankings`` measures spade-mini: each engine runs its transformers, and PyTorch runs its heads.
+The table shows documents per second, and nDCG@10 and MRR@10 of the scores before quantization to
+impacts. With ``--pool RUN``, only documents that are judged for the split, or are among the first
+20 hits of a topic in the run, are ranked. int8 quantization is dynamic and per channel.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from spade_pyserini.train.validate import validate
 TEXTS, LENGTH = 24, 86
 ROUNDS = 3
 INT8 = {nn.Linear: torch.ao.quantization.per_channel_dynamic_qconfig}
-Run = Callable[[Tensor, Tensor], Any]  # returns the hidden states of each transformer
+Run = Callable[[Tensor, Tensor], Any]  # takes ids and mask, returns hidden states
 
 
 def main() -> None:
@@ -50,10 +50,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument(
-        "--skip", nargs="*", default=[], help="engines to leave out, for example `torch bf16`"
+        "--skip", nargs="*", default=[], help="engines to leave out, in quotes: 'torch bf16'"
     )
-    parser.add_argument("--rankings", metavar="SPLIT", help="measure the rankings of these topics")
-    parser.add_argument("--pool", metavar="RUN", help="with --rankings: a run of the same topics")
+    parser.add_argument("--rankings", metavar="SPLIT", help="measure nDCG and MRR on this split")
+    parser.add_argument(
+        "--pool",
+        metavar="RUN",
+        help="with --rankings: rank only judged documents and hits of this run",
+    )
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
@@ -104,7 +108,7 @@ def compare_rankings(split: str, pool: str | None, threads: int) -> None:
 
 
 class Both(nn.Module):
-    """Returns only the last hidden states of both encoders, for the export."""
+    """A module that returns only the last hidden states of both encoders, for the ONNX export."""
 
     def __init__(self, model: SpadeModel) -> None:
         super().__init__()
@@ -120,7 +124,7 @@ def both_states(run: Run, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def next_batch(wordpieces: WordPieces, documents: Iterator[Document]) -> Tensor:
-    """Return the ids of the next `TEXTS` documents that have `LENGTH` WordPieces or more."""
+    """Return `LENGTH` WordPiece ids of each of the next `TEXTS` documents that are long enough."""
     batch: list[list[int]] = []
     while len(batch) < TEXTS:
         (ids,) = wordpieces.document_ids([next(documents).contents], LENGTH)
@@ -129,7 +133,7 @@ def next_batch(wordpieces: WordPieces, documents: Iterator[Document]) -> Tensor:
 
 
 class Transformer(nn.Module):
-    """Returns only the hidden states, for the export."""
+    """A module that returns only the last hidden states, for the ONNX export."""
 
     def __init__(self, transformer: nn.Module) -> None:
         super().__init__()
@@ -156,11 +160,12 @@ def engines(model: Transformer, folder: Path, threads: int) -> Iterator[tuple[st
 
 
 def exported(model: nn.Module, folder: Path, threads: int) -> Iterator[tuple[str, Run]]:
-    """Export the model and yield the engines that are installed."""
+    """Export the model to ONNX; yield the name and run function of each installed engine."""
     if not all(map(importlib.util.find_spec, ("onnx", "onnxscript", "onnxruntime"))):
         return
     file = folder / "fp32.onnx"
-    size = (TEXTS, LENGTH)  # two tensors: the exporter would merge one tensor given twice
+    size = (TEXTS, LENGTH)
+    # Two separate tensors, because the exporter would merge one tensor that is given twice.
     example = tuple(torch.ones(size, dtype=torch.long) for _ in range(2))
     free = {0: torch.export.Dim("texts", max=512), 1: torch.export.Dim("length", max=512)}
     shapes = (free, free)

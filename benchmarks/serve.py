@@ -1,22 +1,24 @@
-r"""Measure `spade serve` against Pyserini's REST server, and its memory over many requests.
+r"""Compare the speed of `spade serve` and Pyserini's REST server; measure memory over time.
 
     python benchmarks/serve.py --index index/pydoc.spade-mini --corpus pydoc --topics pydoc/test
     python benchmarks/serve.py --index I --corpus C --topics T --clients 1 8 64 --seconds 20 \
         --soak 20000 --json serve.json
 
-Both servers run on loopback, one after the other, with the same impact index. Clients are threads
-of another process with a connection each; they send one request after the other, the topics in
-turn. The rows of the table:
+Both servers run on loopback, one after the other, with the same impact index. The clients are
+threads of another process. Each client has its own connection and sends one request after the
+other, cycling through the topics. The rows of the table:
 
     spade           /search with titles, snippets and matched terms
     spade brief     /search with brief=true: ids and scores
     pyserini        Pyserini's REST server: ids, scores and texts
 
-Pyserini's server knows prebuilt indexes only. It is given the local one under a name, with texts
-from an index that is built for it and stays open (its own code opens it again for every hit).
-Before the measurement, the answers of both servers to all topics are compared.
+Pyserini's server serves prebuilt indexes only, so this script registers the local index in the
+server. The texts come from a second index, which this script builds and keeps open (Pyserini's own
+code would open the second index again for every hit). The answers of both servers to all topics
+must be equal.
 
-The soak sends requests to `spade serve` and reports its resident memory every tenth of them.
+The soak test (``--soak N``) sends N requests to `spade serve` and prints its resident memory after
+each tenth of them.
 """
 
 from __future__ import annotations
@@ -52,8 +54,8 @@ def main() -> None:
     add("--hits", type=int, default=10)
     add("--clients", type=int, nargs="+", default=[1, 8, 64])
     add("--seconds", type=float, default=10.0, help="duration of each measurement")
-    add("--soak", type=int, default=0, help="number of requests of the soak")
-    add("--soak-only", action="store_true", help="leave out the comparison")
+    add("--soak", type=int, default=0, help="number of requests of the soak test")
+    add("--soak-only", action="store_true", help="run only the soak test")
     add("--json", metavar="FILE", help="write the measurements to this file")
     add("--role", help=argparse.SUPPRESS)
     add("--port", type=int, help=argparse.SUPPRESS)
@@ -99,7 +101,7 @@ def running(command: list[str], port: int, path: str) -> Iterator[subprocess.Pop
     try:
         while True:
             if process.poll() is not None:
-                sys.exit(f"a server ended: {' '.join(command)}")
+                sys.exit(f"the server exited: {' '.join(command)}")
             try:
                 send(HTTPConnection("127.0.0.1", port), ("GET", path, None))
                 break
@@ -128,7 +130,7 @@ def serve_pyserini(index: str, texts: str, port: int) -> None:
 
     stored = LuceneSearcher(texts)
     LuceneSearcher.from_prebuilt_index = staticmethod(lambda *_, **__: stored)
-    # Its server needs a library for images, which pyserini does not install.
+    # Pyserini's server imports a module that needs an image library, which may not be installed.
     images: Any = ModuleType("pyserini.encode.optional._uniir")
     images.UniIRQueryEncoder = None
     sys.modules[images.__name__] = images
@@ -146,7 +148,7 @@ def serve_pyserini(index: str, texts: str, port: int) -> None:
 
 
 def build_texts(corpus: str, folder: Path) -> str:
-    """Build the index with stored texts that Pyserini's server reads them from."""
+    """Build an index that stores the texts of the corpus, for Pyserini's server."""
     from spade_pyserini.corpora import open_corpus
     from spade_pyserini.index.anserini import AnseriniInput, run_index_collection
 
@@ -205,8 +207,8 @@ def compare(options: argparse.Namespace) -> list[dict[str, Any]]:
             rows += measure(options, queries, {"pyserini": pyserini_request})
     if ours != theirs:
         different = [query for query, a, b in zip(queries, ours, theirs, strict=True) if a != b]
-        sys.exit(f"different answers to {len(different)} queries, such as {different[0]!r}")
-    print(f"the answers to {len(queries)} queries are the same: ids, order and scores")
+        sys.exit(f"the answers to {len(different)} queries differ, such as {different[0]!r}")
+    print(f"the answers to all {len(queries)} queries are equal: ids, order and scores")
     return rows
 
 
@@ -226,7 +228,7 @@ def spade_hits(answer: Any) -> list[tuple[str, int]]:
 
 
 def pyserini_hits(answer: Any) -> list[tuple[str, int]]:
-    # Anserini lowers tied scores by a millionth per rank.
+    # Anserini lowers tied scores by a millionth per rank; rounding restores them.
     return [(hit["docid"], round(hit["score"])) for hit in answer["candidates"]]
 
 
@@ -292,7 +294,7 @@ def clients_in_threads(
 
 
 def soak(options: argparse.Namespace) -> list[dict[str, float]]:
-    """Send many requests of all kinds; return the memory of the server along the way."""
+    """Send many search and explain requests; return the server's memory after each tenth."""
     queries = read_queries(options.topics)
     options.port = options.port or free_port()
     samples = []
@@ -316,7 +318,7 @@ def soak(options: argparse.Namespace) -> list[dict[str, float]]:
 
 
 def memory(pid: int) -> float:
-    """Resident memory in megabytes."""
+    """Return the resident memory of a process in megabytes."""
     status = Path(f"/proc/{pid}/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1]) / 1000

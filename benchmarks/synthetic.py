@@ -5,8 +5,9 @@ r"""Make many synthetic document vectors from a few real ones, to measure large 
     spade index --foreign --input encode/pydoc-200000.spade-mini \
         --tokenizer encode/pydoc.spade-mini.tokenizer.json
 
-Each document takes its length from one real document, and its terms and impacts from three others.
-Lengths and impacts therefore have their real distributions, and all documents differ.
+Each synthetic document takes its number of terms from one real document, and its terms and impacts
+from three, all chosen at random. Lengths and impacts are therefore distributed approximately as in
+the real vectors.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def main() -> None:
 
 
 Vector = list[tuple[str, int]]
-real: list[Vector] = []  # filled once in each worker process
+real: list[Vector] = []  # the real vectors, loaded once in each worker process
 
 
 def write_vectors(source: Path, folder: Path, documents: int) -> int:
@@ -53,7 +54,7 @@ def read_real(source: Path) -> None:
 
 
 def write_file(folder: Path, docids: range) -> int:
-    """Write one file; each length comes from one real document, the terms from three."""
+    """Write the synthetic documents of one file; return the number of postings."""
     choose, postings = random.Random(docids.start), 0
     with gzip.open(folder / f"docs{docids.start // SHARD:04d}.jsonl.gz", "wt", 1) as stream:
         for docid in docids:

@@ -1,4 +1,4 @@
-r"""Effectiveness against latency: BM25, spade-mini and a dense model on the same topics.
+r"""Measure effectiveness and latency of BM25, spade-mini and a dense model on the same topics.
 
     make demo
     spade dense --corpus pydoc --topics pydoc/test
@@ -6,15 +6,15 @@ r"""Effectiveness against latency: BM25, spade-mini and a dense model on the sam
         --output docs/figures/tradeoff.svg
 
 For another collection, set ``--data``, ``--bm25``, ``--impact``, ``--dense`` and ``--note``. If the
-JSON file exists, its figures are drawn and nothing is measured.
+file of ``--json`` exists, its measurements are shown and nothing is measured.
 
 Each system runs in a process of its own with one thread. It answers all topics twice as a warm-up,
 then each topic ``--repeat`` times, one query at a time. The measured call takes a text and returns
-document ids and scores in Python. For the dense model it includes the encoding of the query; the
-search is exact (FAISS, IndexFlatIP). nDCG@10 is that of the hits of the last repetition.
+document ids and scores in Python. For the dense model, the call includes the encoding of the query;
+the search is exact (FAISS, IndexFlatIP). nDCG@10 is computed from the hits of the last repetition.
 
-The figure shows these points next to those of the paper (Table 1 and Figure 1 of Choi et al.), in a
-separate panel: collection, measure, engine and machine differ.
+The figure has two panels: these measurements, and those of the paper (Table 1 and Figure 1 of Choi
+et al.). The panels cannot be compared, because collection, measure, engine and machine differ.
 """
 
 from __future__ import annotations
@@ -72,9 +72,13 @@ def main() -> None:
     )
     add("--hits", type=int, nargs="+", default=[10, 1000])
     add("--repeat", type=int, default=5)
-    add("--note", default="pydoc, 4,878 documents", help="the collection, for the figure")
-    add("--json", metavar="FILE", help="read the figures from this file, or write them to it")
-    add("--output", metavar="SVG", help="draw the figure")
+    add(
+        "--note",
+        default="pydoc, 4,878 documents",
+        help="description of the collection in the figure",
+    )
+    add("--json", metavar="FILE", help="file of measurements: read if it exists, otherwise written")
+    add("--output", metavar="SVG", help="draw the figure to this file")
     add("--system", choices=sorted(SYSTEMS), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.system:
@@ -92,7 +96,7 @@ def main() -> None:
 
 
 def run(system: str) -> list[dict[str, Any]]:
-    """Measure one system in a process of its own, with one thread."""
+    """Measure one system in a new process, with one thread."""
     environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "TOKENIZERS_PARALLELISM": "false"}
     command = [sys.executable, __file__, *sys.argv[1:], "--system", system]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
@@ -101,7 +105,7 @@ def run(system: str) -> list[dict[str, Any]]:
 
 
 def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Return a row for each number of hits."""
+    """Measure a system in this process; return a row of results for each number of hits."""
     from ir_measures import nDCG
 
     from spade_pyserini import Hit, Ranking, evaluate_run, read_qrels, read_topics
@@ -144,7 +148,7 @@ def open_impact(index: str) -> Search:
 
 
 def open_dense(folder: str) -> Search:
-    """Return a search that encodes the query and compares it with all embeddings."""
+    """Return a search function that encodes the query and compares it with all embeddings."""
     import faiss
     import numpy as np
     import torch
@@ -162,7 +166,9 @@ def open_dense(folder: str) -> Search:
     for row in rows:
         index.add(row)
     if not index.ntotal == len(docids) == manifest["documents"]:
-        sys.exit(f"{folder}: {index.ntotal} embeddings, {len(docids)} ids; run `spade dense` again")
+        counts = f"{index.ntotal} embeddings and {len(docids)} ids"
+        counts += f", but {manifest['documents']} documents in its manifest"
+        sys.exit(f"{folder} has {counts}; run `spade dense --overwrite`")
 
     def search(text: str, k: int) -> list[tuple[str, float]]:
         query = model.encode_query([text], normalize_embeddings=True, show_progress_bar=False)
@@ -193,7 +199,7 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 def draw(rows: list[dict[str, Any]], note: str, path: Path) -> None:
-    """Draw both panels. The background is opaque, because pages may be light or dark."""
+    """Draw both panels on a white background, because web pages may be light or dark."""
     import matplotlib
 
     matplotlib.use("Agg")

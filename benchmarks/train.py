@@ -1,4 +1,4 @@
-"""Measure peak memory and speed of training. Each stage runs in its own process.
+"""Measure peak memory and speed of training: warm-up and fine-tuning, each in its own process.
 
     python benchmarks/train.py --recipe mini --max-length 256 --batch-size 32
 
@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--recipe", default="mini")
     parser.add_argument("--max-length", type=int, default=256)
     parser.add_argument("--batch-size", type=int, default=32)
-    parser.add_argument("--steps", type=int, default=4, help="steps of each stage")
+    parser.add_argument("--steps", type=int, default=4, help="steps of each phase")
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--phase", choices=("warm-up", "fine-tuning"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def measure(options: argparse.Namespace) -> dict[str, float]:
-    """Train for a few steps; returns documents per second, seconds per step and peak memory."""
+    """Train for a few steps; return documents per second, seconds per step and peak memory."""
     from spade_pyserini.train import load_recipe, train
     from spade_pyserini.train.log import read_log
 
@@ -76,7 +76,7 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
 
 
 def write_collection(folder: Path, length: int) -> None:
-    """Write a corpus, queries, qrels and a run with negatives; documents have ``length`` words."""
+    """Write a corpus of texts with at least ``length`` words, queries, qrels and negatives."""
     texts = long_texts(length)
     with (
         (folder / "corpus.jsonl").open("w") as corpus,
@@ -93,7 +93,7 @@ def write_collection(folder: Path, length: int) -> None:
 
 
 def long_texts(words: int) -> Iterator[str]:
-    """Texts of at least this many words, and so of at least this many WordPieces."""
+    """Yield texts of at least ``words`` words, and therefore of at least as many WordPieces."""
     from spade_pyserini import open_corpus
 
     while True:

@@ -1,7 +1,7 @@
 """The Anserini builder: IndexCollection, run by ``pyserini.index.lucene`` in a child process.
 
-IndexCollection exits with 0 even if it failed, so callers must not trust the exit code: they count
-what Lucene has, see `spade_pyserini.index.counts`.
+IndexCollection may exit with code 0 although it failed, so callers must also compare the counts in
+the index with the expected ones, see `spade_pyserini.index.counts`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ PROGRESS = re.compile(r"([\d,]+) documents indexed")
 class AnseriniInput(NamedTuple):
     """Input of IndexCollection.
 
-    ``collection`` is a class of Anserini's, ``folder`` contains its files, ``documents`` is the
-    expected number of documents (for the progress bar), and ``flags`` are added to the command.
+    ``collection`` is the name of a class in Anserini, ``folder`` contains the files, ``documents``
+    is the expected number of documents (for the progress bar), and ``flags`` are further
+    command-line flags of IndexCollection.
     """
 
     collection: str
@@ -65,4 +66,4 @@ def run_index_collection(source: AnseriniInput, index: Path, *, threads: int, lo
             raise
     report_java_disk_error(index, log.read_text(errors="replace"))
     if process.returncode != 0:
-        raise JavaError(f"Anserini failed with exit code {process.returncode}; its log is {log}")
+        raise JavaError(f"Anserini failed with exit code {process.returncode}; see its log {log}")

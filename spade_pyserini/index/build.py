@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.formats import vector_manifest, vectors
 from spade_pyserini.formats.index_manifest import IndexManifest
-from spade_pyserini.formats.paths import sibling
 from spade_pyserini.formats.query_side import remove_other_weights, save_weights
-from spade_pyserini.formats.temporary import temporary_folder
-from spade_pyserini.index.anserini import AnseriniInput, run_index_collection
 from spade_pyserini.index.counts import check_lucene_counts
-from spade_pyserini.index.direct import write_index
-from spade_pyserini.index.foreign import check_foreign
+from spade_pyserini.index.direct import ReadCounts
+from spade_pyserini.index.foreign import check_foreign, foreign_source, no_vectors
 from spade_pyserini.index.options import DIRECT, IndexOptions
-from spade_pyserini.index.reorder import write_reordered, write_shards
 from spade_pyserini.index.source import VectorSource, encoded_source
-from spade_pyserini.index.staging import build_in_staging, index_lock, log_path
+from spade_pyserini.index.staging import build_in_staging, index_lock
 from spade_pyserini.index.tokenizer import staged_tokenizer
+from spade_pyserini.index.writing import log_pruned, write_vectors
 from spade_pyserini.lucene.runtime import anserini_jar, find_java
 from spade_pyserini.models.wordpieces import WordPieces, resolve_tokenizer
 
@@ -32,18 +30,19 @@ def build_impact_index(
 ) -> IndexManifest:
     """Build a Lucene impact index of the vectors in the folder ``source``.
 
-    The vectors are checked against their manifest first. Afterwards the index is compared with the
-    vectors by documents, postings and the sum of impacts; if they differ, the index is discarded.
+    The vectors are checked against their manifest first. At the end, the numbers of documents and
+    postings and the sum of impacts in the index are compared with those of the vectors, without
+    empty documents and pruned terms; if they differ, the index is discarded.
     """
     if "://" in str(source):
         raise UsageError(f"Lucene reads local folders only; copy {source} to this machine first")
     folder = Path(source)
-    find_java()  # fails early, before the vectors are read
+    find_java()  # if Java is missing, fail before the vectors are read
     manifest = vectors.verify(folder)
     path = vector_manifest.tokenizer_path(folder)
     wordpieces = WordPieces.load(path)
     if wordpieces.fingerprint != manifest.settings.tokenizer_fingerprint:
-        message = f"{path}: not the tokenizer that the vectors were made with"
+        message = f"{path} is not the tokenizer that the vectors were encoded with"
         raise ArtifactError(f"{message}; restore it, or encode again")
     encoded = encoded_source(folder, manifest)
     return _build(encoded, Path(output), wordpieces, options or IndexOptions(), overwrite)
@@ -57,14 +56,18 @@ def build_foreign_index(
     *,
     overwrite: bool = False,
 ) -> IndexManifest:
-    """Build an impact index of vectors that another tool made, after checking every line.
+    """Build an impact index of vectors that another tool made, and check every line.
 
-    ``tokenizer`` is the tokenizer of their model: a file, or the folder or name of a model. If it
-    is given, all terms must be in its vocabulary, and searches use it.
+    The direct builder checks the lines while it builds the index; with the Anserini builder or with
+    ``reorder``, all lines are checked first. A bad line raises `InputError`; no index is written.
+    ``tokenizer`` is the tokenizer of the model that made the vectors: a file, or the folder or name
+    of a model. If it is given, all terms must be in its vocabulary, and searches use it.
     """
     wordpieces = WordPieces.load(resolve_tokenizer(tokenizer)) if tokenizer else None
-    foreign = check_foreign(Path(source), wordpieces)
-    return _build(foreign, Path(output), wordpieces, options or IndexOptions(), overwrite)
+    options = options or IndexOptions()
+    while_building = options.builder == DIRECT and not options.reorder
+    describe = foreign_source if while_building else check_foreign
+    return _build(describe(Path(source), wordpieces), Path(output), wordpieces, options, overwrite)
 
 
 def _build(
@@ -74,30 +77,17 @@ def _build(
     options: IndexOptions,
     overwrite: bool,
 ) -> IndexManifest:
-    """Build the index, and write its tokenizer next to it if there is one."""
+    """Build the index, and write the tokenizer, if there is one, next to it."""
     expected = _expected_manifest(source, wordpieces, options)
 
     def build(staging: Path) -> IndexManifest:
-        if options.reorder:
-            with temporary_folder(sibling(output, "reordered")) as folder:
-                files = write_reordered(list(source.vectors()), folder / "vectors")
-                _write_direct(files, staging, expected, threads=1)
-        elif options.builder == DIRECT and source.beyond_bmp:
-            # The JSON parser in Java refuses such a character in a key if it is escaped.
-            with temporary_folder(sibling(output, "rewritten")) as folder:
-                files = write_shards(source.vectors(), folder / "vectors")
-                _write_direct(files, staging, expected, options.threads)
-        elif options.builder == DIRECT:
-            _write_direct(source.files, staging, expected, options.threads)
-        else:
-            flags = ("--impact", "--pretokenized", *(["--optimize"] if options.optimize else []))
-            documents = AnseriniInput(
-                "JsonVectorCollection", source.folder, expected.documents, flags
-            )
-            log = log_path(output)
-            run_index_collection(documents, staging, threads=options.threads, log=log)
-        check_lucene_counts(staging, expected)
-        return expected
+        counts = write_vectors(source, staging, output, options)
+        _check_read(source, counts)
+        manifest = _with_kept(expected, counts)
+        check_lucene_counts(staging, manifest)
+        if options.pruning.active:
+            log_pruned(output, counts)
+        return manifest
 
     with index_lock(output), staged_tokenizer(output, wordpieces):
         save_weights(output, source.query, source.query_weights or {})
@@ -106,9 +96,37 @@ def _build(
         return manifest
 
 
-def _write_direct(files: list[Path], index: Path, expected: IndexManifest, threads: int) -> None:
-    write_index(
-        files, index, threads=threads, total=expected.documents, optimize=expected.optimized
+def _check_read(source: VectorSource, counts: ReadCounts) -> None:
+    """Raise `ArtifactError` if the builder's ``counts`` differ from those of ``source``.
+
+    If the counts of ``source`` are unknown, raise `InputError` if no vector was read.
+    """
+    if source.checks is not None:  # vectors of another tool: their counts are unknown
+        if not counts.documents:
+            raise no_vectors(source.folder)
+        return
+    known = (source.documents, source.empty_documents, source.postings, source.impacts)
+    if counts[:4] != known:
+        names = ("documents", "empty documents", "postings", "sum of impacts")
+        message = "; ".join(
+            f"{name}: {read} read, {expected} expected"
+            for name, read, expected in zip(names, counts, known, strict=False)
+            if read != expected
+        )
+        cure = "the files changed during the build, build the index again"
+        raise ArtifactError(f"{source.folder}: {message}; {cure}")
+
+
+def _with_kept(expected: IndexManifest, counts: ReadCounts) -> IndexManifest:
+    """Return ``expected`` with the counts of documents, kept postings and pruned postings."""
+    return replace(
+        expected,
+        documents=counts.documents - counts.empty_documents,
+        empty_documents=counts.empty_documents,
+        postings=counts.kept_postings,
+        impacts=counts.kept_impacts,
+        pruned_postings=counts.postings - counts.kept_postings,
+        pruned_impacts=counts.impacts - counts.kept_impacts,
     )
 
 
@@ -133,4 +151,6 @@ def _expected_manifest(
         empty=list(source.empty),
         sources=list(source.sources),
         query=source.query,
+        keep=options.keep,
+        prune_ratio=options.prune_ratio,
     )

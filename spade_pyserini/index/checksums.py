@@ -1,8 +1,8 @@
 """Compare the files of an index with the checksums that Lucene writes at their ends.
 
-Lucene itself compares them only in small files when it opens an index; a flipped bit in postings
-would give wrong hits without a message. All files are read once, and again only after a change: see
-`spade_pyserini.formats.known_files`. The cost is that of reading them from the disk.
+When Lucene opens an index, it checks the checksums of small files only; a flipped bit in postings
+would give wrong hits without a message. `check_index_files` reads each file completely once, and
+again only after it changed: see `spade_pyserini.formats.known_files`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spade_pyserini.formats.known_files import KnownFile, identity, known_files,
 from spade_pyserini.lucene.errors import REBUILD
 
 LUCENE_FILE = re.compile(r"segments_\w+|_\w+\.\w+")
-FOOTER = struct.Struct(">IIQ")  # magic number, algorithm, CRC-32 of all bytes before it
+FOOTER = struct.Struct(">IIQ")  # magic number, algorithm, CRC-32 of all bytes before the CRC-32
 MAGIC = 0xC02893E8
 BLOCK = 1 << 20
 
@@ -25,8 +25,8 @@ BLOCK = 1 << 20
 def check_index_files(folder: Path, index: Path | None = None) -> None:
     """Raise `ArtifactError` if a file in ``folder`` differs from its checksum.
 
-    Files that were checked before, and have not changed since, are not read. ``index`` is the path
-    that the user knows the index by, if that is another one.
+    Files that were checked before and have not changed since are not read. ``index`` is the path
+    of the index for messages, if it differs from ``folder``.
     """
     index = index or folder
     known = known_files(index)
@@ -37,7 +37,7 @@ def check_index_files(folder: Path, index: Path | None = None) -> None:
         entry = KnownFile(identity(path))
         if known.get(path.name) != entry and not _is_intact(path):
             message = f"{index}: {path.name} is damaged, its checksum is wrong"
-            raise ArtifactError(f"{message}; restore a copy of it, or {REBUILD}")
+            raise ArtifactError(f"{message}; restore this file from a copy, or {REBUILD}")
         checked[path.name] = entry
     if checked != known:
         remember_files(index, checked)

@@ -23,7 +23,7 @@ class LuceneCounts(NamedTuple):
 
 
 def lucene_counts(folder: Path) -> LuceneCounts:
-    """Open an index with Lucene and count; raise `ArtifactError` if Lucene cannot open it."""
+    """Open an index with Lucene and return its counts; raise `ArtifactError` if that fails."""
     path = jvm.java_class("java.nio.file.Paths").get(jvm.java_path(folder))
     with translate_java_errors(folder, "open"):
         directory = jvm.java_class("org.apache.lucene.store.FSDirectory").open(path)
@@ -46,13 +46,14 @@ def lucene_counts(folder: Path) -> LuceneCounts:
 
 
 def check_lucene_counts(folder: Path, manifest: IndexManifest) -> LuceneCounts:
-    """Count, and raise `ArtifactError` unless the counts are those of the manifest."""
+    """Return the counts of an index; raise `ArtifactError` if they differ from the manifest."""
     counts = lucene_counts(folder)
     expected = {"documents": manifest.documents}
     if manifest.kind == "impact":
         expected |= {"postings": manifest.postings, "impacts": manifest.impacts}
     for name, number in expected.items():
         if getattr(counts, name) != number:
-            message = f"the index has {getattr(counts, name)} {name}, it should have {number}"
+            counted = "as the sum of impacts" if name == "impacts" else name
+            message = f"the index has {getattr(counts, name)} {counted}, it should have {number}"
             raise ArtifactError(f"{folder}: {message}; {REBUILD}")
     return counts

@@ -1,4 +1,4 @@
-"""Describe an index: by its manifest or, if another tool built it, by what Lucene counts."""
+"""Return the manifest of an index or, if another tool built it, one with Lucene's counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def describe_index(folder: Path) -> IndexManifest:
         return IndexManifest.load(folder)
     counts = lucene_counts(folder)
     if not counts.postings:
-        raise ArtifactError(f"{folder} is not an impact index: its field {FIELD!r} is empty")
+        message = f"{folder} is not an impact index: its field {FIELD!r} has no terms"
+        raise ArtifactError(f"{message}; give an impact index")
     return IndexManifest(
         kind="impact",
         corpus=folder.name,
@@ -36,8 +37,9 @@ def describe_index(folder: Path) -> IndexManifest:
 
 
 def describe_impact_index(folder: Path) -> IndexManifest:
-    """Do the same as `describe_index`, but raise `ArtifactError` for a BM25 index."""
+    """Return the manifest as `describe_index` does; raise `ArtifactError` for a BM25 index."""
     manifest = describe_index(folder)
     if manifest.kind != "impact":
-        raise ArtifactError(f"{folder} is a {manifest.kind} index, it has no impacts")
+        message = f"{folder} is a {manifest.kind} index, it has no impacts"
+        raise ArtifactError(f"{message}; give an impact index")
     return manifest

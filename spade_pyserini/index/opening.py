@@ -2,10 +2,10 @@
 
 A change of an index is complete as soon as its manifest is replaced, which is atomic; see
 `spade_pyserini.index.swap`. Until then the old manifest is valid, and its files are in the folder
-of the index or, after the first rename, in a previous folder. `open_index` reads the manifest and
-opens the folder that belongs to it. If that fails because of a change in between, it starts again:
-a reader sees the old or the new index, never an error and never a mixture. That holds after a
-process was killed, too.
+of the index or, after the first rename, in a folder next to it (a "previous folder"). `open_index`
+reads the manifest and opens the folder that belongs to it. If that fails because the index changed
+meanwhile, it tries again. A reader therefore sees the old or the new index, never a mixture, even
+if the writing process was killed.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from spade_pyserini.models.wordpieces import WordPieces
 
 T = TypeVar("T")
 SEGMENTS = re.compile(r"segments_([0-9a-z]+)")  # the number of the commit, in base 36
-ATTEMPTS = 100  # a writer makes fewer changes than this while a reader opens an index
+ATTEMPTS = 100  # number of attempts to open an index that keeps changing
 
 
 @runtime_checkable
 class Closable(Protocol):
-    """Something to close."""
+    """An object with a method ``close``."""
 
     def close(self) -> None: ...
 
 
 class IndexFiles(NamedTuple):
-    """The folder with the files of an index at this moment, and their manifest."""
+    """The folder that currently has the files of an index, and their manifest."""
 
     folder: Path
     manifest: IndexManifest
@@ -55,8 +55,8 @@ def open_index(
 ) -> T:
     """Call ``opener`` with the files of ``index`` and return its result.
 
-    ``check`` compares the files with their checksums unless that was done before. ``foreign``
-    accepts an index without a manifest.
+    With ``check``, files that were not checked before are compared with their checksums. With
+    ``foreign``, an index without a manifest is accepted.
     """
 
     def attempt() -> T:
@@ -78,7 +78,8 @@ def open_postings(index: str | Path, *, check: bool = True) -> Postings:
 
     def opener(files: IndexFiles) -> Postings:
         if files.manifest.kind != "impact":
-            raise ArtifactError(f"{index} is a {files.manifest.kind} index, it has no impacts")
+            message = f"{index} is a {files.manifest.kind} index, it has no impacts"
+            raise ArtifactError(f"{message}; give an impact index")
         return Postings(files.folder)
 
     return open_index(Path(index), opener, check=check, foreign=True)
@@ -87,7 +88,7 @@ def open_postings(index: str | Path, *, check: bool = True) -> Postings:
 def index_tokenizer(index: Path, tokenizer: str | Path | None = None) -> WordPieces:
     """Load the tokenizer of an index, or ``tokenizer`` if it is given.
 
-    See `spade_pyserini.index.tokenizer.load_tokenizer`, which also checks it.
+    `spade_pyserini.index.tokenizer.load_tokenizer` explains ``tokenizer`` and the errors.
     """
     index = follow_link(index)
     return retry_changes(
@@ -99,7 +100,7 @@ def index_tokenizer(index: Path, tokenizer: str | Path | None = None) -> WordPie
 def open_index_queries(
     index: Path, tokenizer: str | Path | None = None, queries: MakeQueries | None = None
 ) -> QueryEncoder:
-    """Return the encoder of the queries of an index, see `spade_pyserini.index.queries`."""
+    """Return the query encoder for an index, see `spade_pyserini.index.queries.index_queries`."""
 
     def attempt() -> QueryEncoder:
         manifest = locate(index, foreign=bool(tokenizer)).manifest
@@ -109,7 +110,7 @@ def open_index_queries(
 
 
 def retry_changes(index: Path, function: Callable[[], T]) -> T:
-    """Call ``function``, and again if it failed while the index was changed."""
+    """Call ``function`` and return its result; call it again if it failed and the index changed."""
     for _ in range(ATTEMPTS):
         before = index_state(index)
         try:
@@ -117,7 +118,7 @@ def retry_changes(index: Path, function: Callable[[], T]) -> T:
         except (ArtifactError, InputError, NotFoundError, OSError):
             if index_state(index) == before:
                 raise
-    raise ArtifactError(f"{index} changes all the time; wait until no process writes it")
+    raise ArtifactError(f"{index} keeps changing; wait until no process writes it")
 
 
 def follow_link(index: Path) -> Path:
@@ -131,7 +132,10 @@ def follow_link(index: Path) -> Path:
 
 
 def locate(index: Path, *, foreign: bool = False) -> IndexFiles:
-    """Return the manifest of an index and the folder that it belongs to."""
+    """Return the manifest of an index and the folder with the files that it describes.
+
+    With ``foreign``, an index without a manifest is accepted; its manifest has Lucene's counts.
+    """
     index = follow_link(index)
     has_manifest = manifest_path(index).is_file()
     if foreign and not has_manifest:
@@ -143,17 +147,17 @@ def locate(index: Path, *, foreign: bool = False) -> IndexFiles:
 
 
 def folder_of(index: Path, manifest: IndexManifest) -> Path:
-    """Return the folder that a manifest belongs to: ``index`` itself, or a previous one."""
+    """Return the folder with the files of ``manifest``: ``index`` or a previous folder."""
     folders = [path for path in (index, *previous_paths(index)) if path.is_dir()]
     if manifest.commit is not None:
-        # The index comes first: a previous folder may be removed while it is read.
+        # ``index`` is preferred: a previous folder may be removed while it is read.
         own = (path for path in folders if commit_digest(path) == manifest.commit)
         return next(own, index)
     return next(iter(folders), index)
 
 
 def commit_digest(folder: Path) -> str | None:
-    """Return the digest of the file that lists the newest segments; None if there is none.
+    """Return the digest of Lucene's newest ``segments_N`` file; None if no such file exists.
 
     Lucene writes a random number into it, so two commits never have the same digest.
     """
@@ -163,7 +167,7 @@ def commit_digest(folder: Path) -> str | None:
 
 
 def index_state(index: Path) -> tuple[tuple[int, int] | None, ...]:
-    """Return what changes with every step of a change: the folder and the manifest."""
+    """Return inodes and times of the index folder and the manifest; each change alters them."""
     index = follow_link(index)
     return tuple(_inode(path) for path in (index, manifest_path(index)))
 
@@ -173,5 +177,5 @@ def _inode(path: Path) -> tuple[int, int] | None:
         state = path.stat()
     except OSError:
         return None
-    # The inode of a file that was removed may be used again, so the time counts, too.
+    # A new file may get the inode of a removed file, so the modification time is compared, too.
     return state.st_ino, state.st_mtime_ns

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spade_pyserini.errors import UsageError
+from spade_pyserini.index.pruning import StaticPruning
 
 BUILDERS = DIRECT, ANSERINI = "direct", "anserini"
 
@@ -18,17 +19,27 @@ class IndexOptions:
       its impact. Both give the same postings.
     - ``threads``: number of indexing threads.
     - ``optimize``: merge all segments into one.
-    - ``reorder``: place similar documents next to each other, which makes the index smaller. Keeps
-      all vectors in memory and indexes with one thread. With the direct builder only.
+    - ``reorder``: place similar documents next to each other, which makes the index smaller. This
+      keeps all vectors in memory, uses one thread, and works with the direct builder only.
+    - ``keep``, ``prune_ratio``: leave small impacts out of the index, see
+      `spade_pyserini.index.pruning.StaticPruning`.
     """
 
     builder: str = DIRECT
     threads: int = 1
     optimize: bool = False
     reorder: bool = False
+    keep: float = 1.0
+    prune_ratio: float = 0.0
 
     def __post_init__(self) -> None:
         if self.builder not in BUILDERS:
             raise UsageError(f"builder must be {' or '.join(BUILDERS)}, not {self.builder}")
         if self.reorder and self.builder != DIRECT:
             raise UsageError(f"reorder=True needs builder={DIRECT}, not {self.builder}")
+        _ = self.pruning  # raises UsageError for values out of range
+
+    @property
+    def pruning(self) -> StaticPruning:
+        """The static pruning, which decides which terms are indexed."""
+        return StaticPruning(self.keep, self.prune_ratio)

@@ -11,12 +11,12 @@ from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import translate_java_errors
 from spade_pyserini.records import ImpactVector
 
-CHECK = "check it with `spade index --verify`, or build it again"
-BATCH = 1000  # documents per call of Java
+CHECK = "check the index with `spade index --verify`, or build it again"
+BATCH = 1000  # documents per Java call
 
 
 class TermStatistics(NamedTuple):
-    """A term, the number of documents that contain it, and the sum of its impacts there."""
+    """A term, the number of documents that contain it, and the sum of its impacts in them."""
 
     term: str
     documents: int
@@ -43,7 +43,11 @@ class IndexStatistics(NamedTuple):
 
 
 class TermPostings(NamedTuple):
-    """The postings of a term: positions in `Postings.documents`, ascending, and impacts."""
+    """The postings of a term.
+
+    ``documents`` are positions in the list that `Postings.documents` returns, in ascending order.
+    ``impacts`` are the impacts of the term in these documents.
+    """
 
     term: str
     documents: list[int]
@@ -67,7 +71,7 @@ class Postings:
             return getattr(self._postings, name)(*values)
 
     def vectors(self, docids: list[str]) -> list[dict[str, int] | None]:
-        """Return the impacts of each document, None for an id that the index does not have.
+        """Return the impacts of each document, or None for an id that the index does not have.
 
         One call reads all terms of the index once.
         """
@@ -98,7 +102,7 @@ class Postings:
                 yield TermPostings(term, pairs[::2], pairs[1::2])
 
     def statistics(self, frequent: int = 20) -> IndexStatistics:
-        """Count all postings; ``frequent`` is the number of most frequent terms to return."""
+        """Read all postings and count them; return the ``frequent`` most frequent terms, too."""
         terms = postings = 0
         lengths: list[int] = []
         impacts: dict[int, int] = {}

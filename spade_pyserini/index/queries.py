@@ -16,7 +16,7 @@ from spade_pyserini.models.queries import (
 from spade_pyserini.models.wordpieces import WordPieces
 
 MakeQueries = Callable[[WordPieces], QueryEncoder]
-"""Makes the query encoder for an index with this tokenizer."""
+"""A function that returns the query encoder for an index with the given tokenizer."""
 
 
 def index_queries(
@@ -27,9 +27,9 @@ def index_queries(
 ) -> QueryEncoder:
     """Return the query encoder for the index in ``folder``.
 
-    If ``make_queries`` is given, its encoder is used, after it was compared with the manifest. If
-    another tool encoded the vectors, the manifest does not describe queries: then any encoder with
-    the same vocabulary is accepted.
+    If ``make_queries`` is given, its encoder is used; an encoder that does not fit the manifest is
+    an error. If another tool encoded the vectors, the manifest does not describe queries, and
+    any encoder with the same vocabulary is accepted.
     """
     if make_queries is not None:
         queries = make_queries(wordpieces)

@@ -49,7 +49,7 @@ def _project(vectors: list[ImpactVector], seed: int) -> Matrix:
     row_ends = np.cumsum([0, *(len(vector.impacts) for vector in vectors)])
     shape = (len(vectors), max(1, len(columns_of_terms)))
     sparse = csr_matrix((values, columns, row_ends), shape=shape)
-    # Inverse document frequency: a term of many documents says little about their similarity.
+    # Inverse document frequency: a term in many documents says little about their similarity.
     frequency = np.bincount(sparse.indices, minlength=sparse.shape[1])
     idf = np.log1p(len(vectors) / np.maximum(frequency, 1)).astype(np.float32)
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], (sparse.shape[1], WIDTH))
@@ -64,14 +64,14 @@ def _groups(points: Matrix, positions: Positions) -> Iterator[Positions]:
         yield positions
         return
     in_second = _in_second_cluster(points[positions])
-    if not 0.1 < in_second.mean() < 0.9:  # no two clusters: split in the middle instead
+    if not 0.1 < in_second.mean() < 0.9:  # not two clusters: split in the middle instead
         in_second = np.arange(len(positions)) >= len(positions) // 2
     yield from _groups(points, positions[~in_second])
     yield from _groups(points, positions[in_second])
 
 
 def _in_second_cluster(points: Matrix) -> NDArray[np.bool_]:
-    """Run 2-means on ``points``; return which are nearer to the second centroid: [points]."""
+    """Run 2-means; return a mask of the points nearer to the second centroid: [points]."""
     import faiss
 
     sampling = {"min_points_per_centroid": 1, "max_points_per_centroid": MOST_PER_CENTROID}

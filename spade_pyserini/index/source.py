@@ -1,4 +1,4 @@
-"""Vectors to index, and the counts that an index of them must have."""
+"""Describe vectors to be indexed: their files, their counts, and how they were encoded."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from spade_pyserini.formats.digests import non_default_fields, sha256
 from spade_pyserini.formats.query_side import BOOLEAN, QuerySide, load_weights
 from spade_pyserini.formats.vector_manifest import VectorManifest, VectorSettings, manifest_path
 from spade_pyserini.formats.vectors import read_shard
+from spade_pyserini.index.foreign_checks import ForeignChecks
 from spade_pyserini.records import ImpactVector
 
 # Settings that do not change the impacts of a given text.
@@ -21,12 +22,14 @@ NOT_IN_ENCODER_DIGEST = {"corpus", "model", "shard_size", "batch_tokens", "field
 class VectorSource(NamedTuple):
     """A folder of vectors, encoded by this package or by another tool.
 
-    ``documents`` includes the ``empty_documents``, which have no term; ``empty`` are their ids,
-    where known. ``impacts`` is the sum of all impacts. ``digest`` identifies the contents of the
-    files. ``encoder`` is the `encoder_digest`, or None if another tool made the vectors.
+    ``documents`` includes the ``empty_documents``, which have no term; ``empty`` has the ids of
+    empty documents, if they are known. ``impacts`` is the sum of all impacts. ``digest`` identifies
+    the contents of the files. ``encoder`` is the `encoder_digest`, or None if another tool made the
+    vectors.
     ``sources`` says how to open the corpus again, if that is known.
-    ``query`` says how queries are encoded, ``query_weights`` are the weights of its table, if any.
-    ``beyond_bmp``: a term of another tool has a character beyond U+FFFF.
+    ``query`` says how queries are encoded, ``query_weights`` has weights of query terms, if any.
+    ``checks`` is given if another tool made the vectors and they are to be checked while they are
+    indexed; their counts are then unknown and set to 0.
     """
 
     folder: Path
@@ -41,13 +44,13 @@ class VectorSource(NamedTuple):
     encoder: str | None = None
     empty: tuple[str, ...] = ()
     sources: tuple[dict[str, str], ...] = ()
-    beyond_bmp: bool = False
+    checks: ForeignChecks | None = None
     query: QuerySide = BOOLEAN
     query_weights: Mapping[str, int] | None = None
 
     @property
     def indexed_documents(self) -> int:
-        """Number of documents with at least one term: Lucene indexes no others."""
+        """Number of documents with at least one term; documents without terms are not indexed."""
         return self.documents - self.empty_documents
 
     def vectors(self) -> Iterator[ImpactVector]:

@@ -1,8 +1,8 @@
 """Build an index in a staging folder next to its output; replace the output when it is complete.
 
-A folder with a manifest is a complete index. A folder without a manifest was not made by this
-package, so it is replaced only with ``overwrite``. A manifest without a folder is what a killed
-build left; the same call builds the index again.
+A folder with a manifest is a complete index. A folder without a manifest was not written by this
+package, so it is replaced only with ``overwrite``. A manifest without a folder was left by a killed
+build; calling the same function again builds the index.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from spade_pyserini.errors import OutputExistsError
+from spade_pyserini.errors import ArtifactError, OutputExistsError
 from spade_pyserini.formats.atomic import report_full_disk
 from spade_pyserini.formats.index_manifest import IndexManifest, manifest_path
 from spade_pyserini.formats.locks import lock
@@ -21,6 +21,7 @@ from spade_pyserini.formats.outputs import refuse_link
 from spade_pyserini.formats.paths import folder_bytes, remove, sibling
 from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.index.swap import is_intact, restore, swap_in
+from spade_pyserini.lucene.errors import REBUILD
 
 logger = logging.getLogger(__name__)
 LUCENE_FILE = re.compile(r"segments_\w+|write\.lock|_\w+\.\w+")
@@ -31,14 +32,17 @@ COMPARED = {
     "builder": "builder",
     "optimized": "optimize",
     "reordered": "reorder",
+    "keep": "keep",
+    "prune_ratio": "prune_ratio",
 }
 
 
 @contextmanager
 def index_lock(folder: Path) -> Iterator[None]:
-    """Hold the lock of an index to write it. A symbolic link to an index is refused.
+    """Hold the lock of an index while writing it. A symbolic link to an index is an error.
 
-    The folder is replaced in the end: the link would be lost, and its target would stay.
+    A writer replaces the folder at the end. With a link, it would replace the link and leave the
+    target of the link unchanged.
     """
     refuse_link(folder)
     with lock(folder):
@@ -61,20 +65,35 @@ def build_in_staging(
         existing = IndexManifest.load(output)
         _check_same_build(output, existing, expected)
         if is_intact(output):
-            remove(log_path(output))  # of a build that was killed after its last step
+            remove(log_path(output))  # left by a build that was killed after its last step
             logger.info("%s: already built from the same input", output)
             return existing
         logger.warning("%s is damaged: building it again", output)
     elif output.exists():
         check_replaceable(output, LUCENE_FILE, overwrite)
     with report_full_disk(output), temporary_folder(output) as staging:
-        manifest = swap_in(staging, output, build(staging))
+        manifest = swap_in(staging, output, _named(output, build, staging))
     remove(log_path(output))
     size = folder_bytes(output) / 1e6
     logger.info("%s: %d documents, %.2f MB", output, manifest.documents, size)
     if manifest.empty_documents:
         logger.warning("%d documents are empty and cannot be retrieved", manifest.empty_documents)
     return manifest
+
+
+def _named(output: Path, build: Callable[[Path], IndexManifest], staging: Path) -> IndexManifest:
+    """Call ``build``; correct the messages of its errors.
+
+    The messages then name ``output`` instead of the staging folder, and Anserini's log if it
+    exists.
+    """
+    try:
+        return build(staging)
+    except ArtifactError as error:
+        message = str(error).replace(str(staging), str(output))
+        if (log := log_path(output)).is_file():
+            message = message.replace(REBUILD, f"the log of Anserini is {log}")
+        raise ArtifactError(message) from None
 
 
 def _check_same_build(output: Path, existing: IndexManifest, expected: IndexManifest) -> None:
@@ -109,5 +128,5 @@ def check_replaceable(folder: Path, index_file: re.Pattern[str], overwrite: bool
 
 
 def log_path(output: Path) -> Path:
-    """Return the path of Anserini's log, which exists during a build and after a failed one."""
+    """Return the path of Anserini's log, which exists while Anserini builds and after it failed."""
     return sibling(output, "log")

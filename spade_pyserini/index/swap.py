@@ -1,9 +1,9 @@
-"""Replace an index by another one, so that kill -9 at any moment leaves one of them intact.
+"""Replace an index by a new one, so that kill -9 at any moment leaves one of the two intact.
 
 1. The old index is moved to a previous folder, next to the index.
 2. The new index is moved to the folder of the index.
-3. The new manifest replaces the old one. This is the moment of the change: before it, readers use
-   the old index wherever it is (`spade_pyserini.index.opening`), afterwards the new one.
+3. The new manifest replaces the old one. Before this step, readers use the old index wherever it
+   is (`spade_pyserini.index.opening`), afterwards the new one.
 4. The previous folder is removed.
 
 Every function that writes an index calls `restore` first, which completes or undoes a replacement
@@ -24,6 +24,7 @@ from spade_pyserini.formats.index_manifest import (
 )
 from spade_pyserini.formats.paths import remove
 from spade_pyserini.formats.private_names import private_sibling
+from spade_pyserini.formats.temporary import remove_leftovers
 from spade_pyserini.index.checksums import check_index_files
 from spade_pyserini.index.counts import check_lucene_counts
 from spade_pyserini.index.opening import commit_digest, folder_of
@@ -40,8 +41,8 @@ def swap_in(new: Path, folder: Path, manifest: IndexManifest) -> IndexManifest:
         _bind_manifest(folder)
         folder.replace(previous)
     else:
-        # After a kill at this point, the next build finds a manifest without a folder and builds
-        # again. It would refuse to replace a folder without a manifest.
+        # The manifest is written first: if the process is killed now, the next build finds a
+        # manifest without a folder and builds again. A folder without a manifest would be an error.
         manifest.save(folder)
     new.replace(folder)
     manifest.save(folder)
@@ -50,7 +51,7 @@ def swap_in(new: Path, folder: Path, manifest: IndexManifest) -> IndexManifest:
 
 
 def _bind_manifest(folder: Path) -> None:
-    """Add the commit to a manifest of an earlier version: readers tell the folders apart by it."""
+    """Add the field ``commit`` to a manifest that lacks it, so that readers find the folder."""
     try:
         old = IndexManifest.load(folder)
     except SpadeError:  # a damaged index, or one without a manifest
@@ -62,8 +63,10 @@ def _bind_manifest(folder: Path) -> None:
 def restore(folder: Path) -> None:
     """Clean up after an interrupted `swap_in`.
 
-    Removes the previous index if the new one is complete, and moves it back otherwise.
+    Removes the previous index if the new index is complete; otherwise moves the previous index
+    back. Temporary files of killed processes are removed, too.
     """
+    remove_leftovers(manifest_path(folder))
     if previous := [path for path in previous_paths(folder) if path.is_dir()]:
         valid = _valid_folder(folder, previous)
         if valid != folder:
@@ -74,7 +77,12 @@ def restore(folder: Path) -> None:
 
 
 def _valid_folder(folder: Path, previous: list[Path]) -> Path:
-    """Return the folder that the manifest belongs to, or without a manifest one that is intact."""
+    """Return the folder with the valid index, usually the one whose commit the manifest names.
+
+    If the manifest has no commit, return ``folder`` if it is intact, otherwise a previous folder.
+    If there is no manifest, return a previous folder. If the manifest cannot be read, return
+    ``folder`` if it exists, otherwise a previous folder.
+    """
     if manifest_path(folder).is_file():
         try:
             manifest = IndexManifest.load(folder)
@@ -86,7 +94,7 @@ def _valid_folder(folder: Path, previous: list[Path]) -> Path:
 
 
 def is_intact(folder: Path) -> bool:
-    """Return whether an index has a manifest with its counts, and files with correct checksums."""
+    """Return whether an index has the counts of its manifest, and files with correct checksums."""
     try:
         manifest = IndexManifest.load(folder)
         check_lucene_counts(folder, manifest)

@@ -1,8 +1,9 @@
-"""The tokenizer of an impact index, next to its folder.
+"""Read and write the tokenizer file of an impact index, which is next to the index folder.
 
-While an index is replaced by one with another tokenizer, the new tokenizer has a private name until
-the new manifest is in place (`staged_tokenizer`). Readers take the tokenizer with the fingerprint
-in the manifest. After a kill, `settle_tokenizer` renames or removes the files with private names.
+While an index is replaced by one with another tokenizer, the new tokenizer has a temporary name
+until the new manifest is written (`staged_tokenizer`). Readers use the tokenizer whose fingerprint
+is in the manifest. If the process was killed, the next writer calls `settle_tokenizer`,
+which renames or removes the files with temporary names.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ def load_tokenizer(
     """Load the tokenizer of the index in ``folder``, or ``tokenizer`` if it is given.
 
     ``tokenizer`` is a file, or the folder or name of a model. It is necessary if the index was
-    built by another tool. Raises `ArtifactError` if it is not the tokenizer of the index's terms.
+    built by another tool. Raises `ArtifactError` if the manifest has the fingerprint of another
+    tokenizer, or if there is no tokenizer.
     """
     if manifest.kind != "impact":
-        raise ArtifactError(f"{folder} is a {manifest.kind} index, it has no WordPieces")
+        message = f"{folder} is a {manifest.kind} index, it has no WordPieces"
+        raise ArtifactError(f"{message}; give an impact index")
     expected = manifest.tokenizer_fingerprint
     source = resolve_tokenizer(tokenizer) if tokenizer else tokenizer_path(folder)
     staged = None if tokenizer or not expected else _staged(folder, expected)
@@ -42,22 +45,22 @@ def load_tokenizer(
     wordpieces = WordPieces.load(source)
     if expected not in (None, wordpieces.fingerprint):
         raise ArtifactError(
-            f"{folder} was made with another tokenizer than {source}; "
-            "use the one that its documents were encoded with"
+            f"{folder} was built with another tokenizer than {source}; "
+            "use the tokenizer that the documents of the index were encoded with"
         )
     return wordpieces
 
 
 @contextmanager
 def staged_tokenizer(folder: Path, wordpieces: WordPieces | None) -> Iterator[None]:
-    """Write a tokenizer under a private name; after the block, give it its final name.
+    """Write a tokenizer under a temporary name; after the ``with`` block, give it its final name.
 
-    Without ``wordpieces``, remove the tokenizer after the block.
+    Without ``wordpieces``, remove the tokenizer of the index after the block.
     """
     settle_tokenizer(folder)
     staged = private_sibling(folder, STAGED)
     if wordpieces is not None:
-        # The temporary file is named after the final one: a later command recognizes it.
+        # The name of the unfinished file contains the final name: later commands can remove it.
         wordpieces.save(staged, near=tokenizer_path(folder))
     try:
         yield
@@ -70,14 +73,16 @@ def staged_tokenizer(folder: Path, wordpieces: WordPieces | None) -> Iterator[No
 
 
 def settle_tokenizer(folder: Path) -> None:
-    """After a kill, keep the staged tokenizer that the manifest needs and remove others."""
+    """Clean up after a killed process: keep the tokenizer of the manifest, remove others."""
     remove_leftovers(tokenizer_path(folder))
     staged = private_siblings(folder, STAGED)
     if staged and manifest_path(folder).is_file():
         try:
             expected = IndexManifest.load(folder).tokenizer_fingerprint
         except SpadeError:
-            return
+            if folder.exists():
+                return
+            expected = None  # a killed build left the manifest, but no index
         own = _staged(folder, expected)
         if own is not None and not _has_fingerprint(tokenizer_path(folder), expected):
             own.replace(tokenizer_path(folder))

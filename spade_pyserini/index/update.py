@@ -1,8 +1,8 @@
 """Add documents to an impact index, replace them, or delete them, without building it again.
 
-The change is made to a copy, which replaces the index after its counts were checked, so the index
-is intact at any moment. Lucene never modifies a file that it has written, so the copy consists of
-hard links where the file system supports them.
+The change is made to a copy. The copy replaces the index after its counts were checked, so the
+index is intact at any moment. Lucene never modifies a file that it has written, so the copy
+consists of hard links where the file system supports them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from spade_pyserini.formats.unicode import is_valid_unicode
 from spade_pyserini.formats.vector_manifest import VectorSettings
 from spade_pyserini.index.checksums import check_index_files
 from spade_pyserini.index.counts import LuceneCounts, check_lucene_counts
-from spade_pyserini.index.direct import CHECK_WRITABLE, write_index
+from spade_pyserini.index.direct import CHECK_WRITABLE, WriteOptions, write_index
 from spade_pyserini.index.postings import BATCH, Postings
+from spade_pyserini.index.pruning import StaticPruning
 from spade_pyserini.index.source import VectorSource, encoded_source, encoder_digest
 from spade_pyserini.index.staging import index_lock
 from spade_pyserini.index.swap import restore, swap_in
@@ -42,7 +43,7 @@ def add_documents(source: str | Path, index: str | Path, *, threads: int = 1) ->
     """Add the vectors in the folder ``source``; they replace documents with the same ids.
 
     The vectors must have been encoded like those of the index: with the same model, settings and
-    counts.
+    term counts.
     """
     folder = Path(index)
     encoded = vectors.verify(Path(source))
@@ -54,32 +55,43 @@ def add_documents(source: str | Path, index: str | Path, *, threads: int = 1) ->
             return manifest
         _check_encoder(folder, manifest, new, encoded.settings)
         replaced, added = _count_existing(folder, (vector.docid for vector in new.vectors()))
-        # Lucene has no empty documents: an empty document that gets terms is in `added`.
+        # `added` includes documents that were empty, and thus not in Lucene, and now have terms.
         empty = sorted({*manifest.empty}.difference(added).union(new.empty))
         expected = replace(
             manifest,
             documents=manifest.documents - replaced.documents + new.indexed_documents,
             empty_documents=manifest.empty_documents - len(manifest.empty) + len(empty),
             empty=empty,
-            postings=manifest.postings - replaced.postings + new.postings,
-            impacts=manifest.impacts - replaced.impacts + new.impacts,
-            # The corpora that were added last are first: their documents replace others.
+            postings=manifest.postings - replaced.postings,  # `apply` adds the new postings
+            impacts=manifest.impacts - replaced.impacts,
+            # The corpora that were added last come first: their documents replace older ones.
             sources=[*new.sources, *(old for old in manifest.sources if old not in new.sources)],
         )
 
-        def apply(copy: Path) -> None:
-            write_index(new.files, copy, threads=threads, total=new.documents, create=False)
+        def apply(copy: Path) -> IndexManifest:
+            pruning = StaticPruning(manifest.keep, manifest.prune_ratio)
+            options = WriteOptions(create=False, pruning=pruning)
+            counts = write_index(
+                new.files, copy, threads=threads, total=new.documents, options=options
+            )
+            return replace(
+                expected,
+                postings=expected.postings + counts.kept_postings,
+                impacts=expected.impacts + counts.kept_impacts,
+                pruned_postings=expected.pruned_postings + new.postings - counts.kept_postings,
+                pruned_impacts=expected.pruned_impacts + new.impacts - counts.kept_impacts,
+            )
 
-        return _apply_change(folder, expected, change, apply)
+        return _apply_change(folder, change, apply)
 
 
 def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
     """Delete documents by their ids.
 
-    Raises `NotFoundError`, and deletes nothing, if the index does not have one of them.
+    Raises `NotFoundError`, and deletes nothing, if any of them is not in the index.
     """
     folder, ids = Path(index), sorted(set(docids))
-    # Java cannot represent such ids, so no index has them.
+    # Java cannot represent ids with unpaired surrogates, so no index has them.
     _refuse_missing(folder, [docid for docid in ids if not is_valid_unicode(docid)])
     digest = hashlib.sha256("\n".join(ids).encode()).hexdigest()
     change = f"delete {digest}"
@@ -96,14 +108,15 @@ def delete_documents(index: str | Path, docids: Iterable[str]) -> IndexManifest:
             impacts=manifest.impacts - deleted.impacts,
         )
 
-        def apply(copy: Path) -> None:
+        def apply(copy: Path) -> IndexManifest:
             java_ids = jvm.java_class("java.util.ArrayList")()
             for docid in ids:
                 java_ids.add(docid)
             with jvm.deferred_interrupt(), translate_java_errors(copy, WRITE, CHECK_WRITABLE):
                 jvm.spade_class("ImpactIndexer").delete(jvm.java_path(copy), java_ids)
+            return expected
 
-        return _apply_change(folder, expected, change, apply)
+        return _apply_change(folder, change, apply)
 
 
 def _load_for_update(folder: Path) -> IndexManifest:
@@ -111,7 +124,7 @@ def _load_for_update(folder: Path) -> IndexManifest:
     restore(folder)
     settle_tokenizer(folder)
     manifest = IndexManifest.load(folder)
-    check_index_files(folder)  # links would carry damage into the changed index
+    check_index_files(folder)  # hard links would copy damage into the changed index
     check_lucene_counts(folder, manifest)
     if manifest.kind != "impact":
         message = f"{folder} is a {manifest.kind} index; only impact indexes can be changed"
@@ -132,16 +145,16 @@ def _check_encoder(
     """Raise `ArtifactError` unless the vectors were encoded like those of the index."""
     if manifest.encoder is None:
         message = f"{folder} does not record how its documents were encoded"
-        cause = "it was built from vectors of another tool, or by an early version"
+        cause = "it was built from vectors of another tool, or by an early version of this package"
         raise ArtifactError(f"{message}: {cause}; build it again from all vectors together")
     if manifest.encoder == source.encoder:
         return
     if counts := _matching_counts(manifest, source, settings):
         message = f"{source.folder} was encoded with other term counts than the documents of"
-        cure = f"encode it again with `spade encode --counts {counts} --overwrite`"
+        cure = f"encode its documents again with `spade encode --counts {counts} --overwrite`"
         raise ArtifactError(f"{message} {folder}; {cure}")
     message = f"{source.folder} was encoded with another model or other settings"
-    cure = "encode with the same model, settings and counts"
+    cure = "encode with the same model, settings and term counts"
     if settings.counts_sha256 is not None:
         cure += (
             ": `spade encode --counts FILE`, where FILE is the .counts.json next to the vectors of "
@@ -153,7 +166,7 @@ def _check_encoder(
 def _matching_counts(
     manifest: IndexManifest, source: VectorSource, settings: VectorSettings
 ) -> Path | None:
-    """Find the counts file next to ``source`` that the index was encoded with, or return None."""
+    """Return the counts file next to ``source`` with which the index was encoded, or None."""
     if settings.counts_sha256 is None:
         return None
     for path in sorted(source.folder.parent.glob("*.counts.json")):
@@ -188,18 +201,21 @@ def _count_existing(folder: Path, docids: Iterable[str]) -> tuple[LuceneCounts, 
 
 
 def _apply_change(
-    folder: Path, expected: IndexManifest, change: str, apply: Callable[[Path], None]
+    folder: Path, change: str, apply: Callable[[Path], IndexManifest]
 ) -> IndexManifest:
-    """Copy the index, apply the change to the copy, check its counts, and swap it in."""
-    expected = replace(expected, updates=[*expected.updates, change], optimized=False)
+    """Apply a change to a copy of the index, check the counts, and replace the index by the copy.
+
+    ``apply`` changes the copy and returns the manifest that the copy should have.
+    """
     with report_full_disk(folder), temporary_folder(folder) as copy:
         for path in folder.iterdir():
             if path.name != "write.lock":
                 _link_or_copy(path, copy / path.name)
-        apply(copy)
+        expected = apply(copy)
+        expected = replace(expected, updates=[*expected.updates, change], optimized=False)
         check_lucene_counts(copy, expected)
         expected = swap_in(copy, folder, expected)
-    logger.info("%s: %d documents now", folder, expected.documents)
+    logger.info("%s: the index now has %d documents", folder, expected.documents)
     return expected
 
 

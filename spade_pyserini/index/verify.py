@@ -1,7 +1,7 @@
 """Verify an index: Lucene's check of all files, counts, and a comparison with the vectors.
 
-A search checks a file only once, and again after it was changed (`spade_pyserini.index.checksums`).
-A bit that flips on the disk later is noticed only here.
+A search checks a file once, and again only if its size or time changed (`index.checksums`). Damage
+on the disk that changes neither size nor time is noticed only by this verification.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from spade_pyserini.formats.vector_manifest import VectorManifest, manifest_path
 from spade_pyserini.index.counts import check_lucene_counts
 from spade_pyserini.index.foreign import check_foreign
 from spade_pyserini.index.opening import locate, open_postings, retry_changes
+from spade_pyserini.index.pruning import StaticPruning
 from spade_pyserini.index.source import VectorSource, encoded_source
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import REBUILD, check_lucene_version, translate_java_errors
 
 logger = logging.getLogger(__name__)
-SAMPLE = 1000  # documents to compare with their vectors
+SAMPLE = 1000  # number of documents to compare with their vectors
 
 
 def verify_index(
@@ -30,7 +31,7 @@ def verify_index(
 
     ``source`` is the folder of vectors that the index was built from, or that were added last. If
     it is given, about ``sample`` documents are compared with their vectors term by term, except
-    those that were deleted from the index since. An index of another tool has no manifest, so only
+    those that were deleted from the index later. An index of another tool has no manifest, so only
     Lucene's check and the comparison with ``source`` are made.
     """
     folder = Path(index)
@@ -46,7 +47,7 @@ def verify_index(
     manifest = retry_changes(folder, attempt)
     if source is not None:
         compared = _compare_sample(folder, manifest, Path(source), sample)
-        logger.info("%s: %d documents are equal to their vectors in %s", folder, compared, source)
+        logger.info("%s: compared %d documents with %s: all are equal", folder, compared, source)
     logger.info("%s: intact, %d documents", folder, manifest.documents)
     return manifest
 
@@ -65,7 +66,8 @@ def check_files(folder: Path) -> None:
 def _compare_sample(folder: Path, manifest: IndexManifest, vectors: Path, sample: int) -> int:
     """Compare every n-th document with its vector; return how many were compared."""
     if manifest.kind != "impact":
-        raise ArtifactError(f"{folder} is a {manifest.kind} index, it has no vectors")
+        message = f"{folder} is a {manifest.kind} index, it has no vectors"
+        raise ArtifactError(f"{message}; verify it without vectors")
     source = _describe_vectors(vectors)
     additions = [change for change in manifest.updates if change.startswith("add ")]
     _check_digest(folder, manifest, source, additions)
@@ -79,7 +81,8 @@ def _compare_sample(folder: Path, manifest: IndexManifest, vectors: Path, sample
         indexed = postings.vectors([vector.docid for vector in chosen])
     # A document may be missing only if there were deletions after the last addition.
     may_be_deleted = manifest.updates[-1:] != additions[-1:]
-    for vector, impacts in zip(chosen, indexed, strict=True):
+    pruning = StaticPruning(manifest.keep, manifest.prune_ratio)
+    for vector, impacts in zip(map(pruning.apply, chosen), indexed, strict=True):
         if impacts != vector.impacts and not (may_be_deleted and impacts is None):
             message = f"{folder}: the document {vector.docid!r} differs from its vector in"
             raise ArtifactError(f"{message} {source.folder}; {REBUILD}")
@@ -98,7 +101,8 @@ def _check_digest(
     """Raise `ArtifactError` unless the vectors are those that were indexed or added last."""
     if additions and additions[-1] != f"add {source.digest}":
         message = f"{source.folder} was not the last addition to {folder}, or has changed since"
-        raise ArtifactError(f"{message}; give the vectors that were added last, or none")
+        cure = "give the vectors that were added last, or verify without vectors"
+        raise ArtifactError(f"{message}; {cure}")
     if not additions and manifest.source_sha256 not in ("", source.digest):
         message = f"{folder} was not built from the present contents of {source.folder}"
-        raise ArtifactError(f"{message}; give the vectors that it was built from, or none")
+        raise ArtifactError(f"{message}; give the vectors of the index, or verify without vectors")

@@ -1,4 +1,4 @@
-"""Translate what Lucene throws in Java into errors of this package."""
+"""Translate Java exceptions of Lucene into errors of this package."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from spade_pyserini.errors import ArtifactError
 from spade_pyserini.lucene import jvm
 
 WRITE = "write"
-REBUILD = "build it again with overwrite=True"
+REBUILD = "build the index again with overwrite=True"
 # Lucene's messages about an index of another version: an unknown format, codec or version.
 OTHER_VERSION = re.compile(r"IndexFormatToo|Could not load codec|SPI class of type|in the future:")
-# The major version in them. Lucene99 is a codec of Lucene 9, Lucene104 one of Lucene 10.
+# The major version in these messages. Lucene99 is a codec of Lucene 9, Lucene104 one of Lucene 10.
 MAJOR = re.compile(r"'Lucene([4-9]|1\d)\d+'|in the future: (\d+)")
-USE_LUCENE_10 = "use it with pyserini 2, on Python 3.12 or later"
+USE_LUCENE_10 = "use the index with pyserini 2, on Python 3.12 or later"
 
 
 @contextmanager
 def translate_java_errors(index: Path, action: str, cure: str = REBUILD) -> Iterator[None]:
-    """Raise `ArtifactError` for a Java exception in the block, `OSError` if the disk is full.
+    """Raise `ArtifactError` for a Java exception in the block, `OSError` for a problem of the disk.
 
     The message of `ArtifactError` is "INDEX: Lucene cannot ACTION this index (REASON); CURE".
     """
@@ -44,9 +44,10 @@ def translate_java_errors(index: Path, action: str, cure: str = REBUILD) -> Iter
 
 
 def try_to_write(folder: Path) -> None:
-    """Raise the `OSError` of a write to ``folder``, if it fails: Java hides some of the reasons.
+    """Write a temporary file to ``folder``; raise `OSError` if that fails.
 
-    The folder that contains it is tried if it is a file.
+    The `OSError` tells the reason, which Java's message may hide. If ``folder`` is a file, its
+    parent folder is tried.
     """
     with tempfile.TemporaryFile(dir=folder.parent if folder.is_file() else folder) as stream:
         stream.write(b"\0" * 4096)
@@ -73,5 +74,5 @@ def check_lucene_version(index: Path, reason: str) -> None:
     if major > int(own.partition(".")[0]):
         writer = f"Lucene {major}"
         cure = f"{USE_LUCENE_10}, or {REBUILD}" if major == 10 else REBUILD
-    message = f"{index}: written by {writer}, which Lucene {own} of the installed pyserini"
-    raise ArtifactError(f"{message} cannot read; {cure}")
+    message = f"{index}: {writer} wrote this index; Lucene {own} of the installed pyserini"
+    raise ArtifactError(f"{message} cannot read it; {cure}")

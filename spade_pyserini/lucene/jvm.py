@@ -37,7 +37,7 @@ _LOGGERS: list[Any] = []
 
 @cache
 def start() -> Java:
-    """Start the JVM of this process, if none is running, and return its runtime.
+    """Start the JVM of this process, if none is running, and return its Java runtime.
 
     Pyserini uses the running JVM if it is imported afterwards.
     """
@@ -59,7 +59,7 @@ def start() -> Java:
     # Java puts guard pages into the main thread's stack at this depth, 1 MB by default. Python 3.13
     # lets C code such as json recurse deeper; the process would crash when it reaches them.
     jnius_config.add_options(f"-Xss{STACK_MEGABYTES}m")
-    # Lucene 10 calls the operating system; Java 21 and later print a warning about that otherwise.
+    # Lucene 10 calls native functions; without this option, Java 21 and later print a warning.
     jnius_config.add_options("--enable-native-access=ALL-UNNAMED")
     if VECTOR_MODULE in java.modules:
         jnius_config.add_options(f"--add-modules={VECTOR_MODULE}")
@@ -122,8 +122,8 @@ def spade_class(name: str) -> Any:
     """Return a class of this package's jar; raise `JavaError` if the JVM does not have the jar."""
     if not has_spade_jar():
         raise JavaError(
-            "another library started the JVM of this process without spade.jar; call "
-            "spade_pyserini.lucene.jvm.start() before it does"
+            "another library started the JVM of this process without this package's jar; call "
+            "spade_pyserini.lucene.jvm.start() before you use that library"
         )
     return java_class(f"spade.{name}")
 
@@ -138,7 +138,7 @@ def java_class(name: str) -> Any:
 
 
 def java_path(path: Path) -> str:
-    """Return a path for Java, which never notices that Python changed its working folder."""
+    """Return an absolute path: Java does not notice if Python changes the working folder."""
     return str(path.absolute())
 
 

@@ -16,9 +16,9 @@ COLLECTOR = "-XX:+UseSerialGC"
 
 
 def check_environment(java: Java, options: list[str]) -> None:
-    """Raise `JavaError` if the current folder was deleted, or the memory is too little for Java."""
+    """Raise `JavaError` if the current folder was deleted, or the memory limit is too low."""
     try:
-        os.getcwd()  # noqa: PTH109 - Path.cwd() does the same
+        os.getcwd()  # noqa: PTH109 - only the error is needed, not a Path
     except FileNotFoundError:
         message = "the current folder was deleted, and Java needs one"
         raise JavaError(f"{message}; change to another folder") from None
@@ -29,11 +29,11 @@ def check_environment(java: Java, options: list[str]) -> None:
 def memory_options() -> list[str]:
     """Return options that keep the heap as small as the data in it allows.
 
-    By default Java starts with a 64th of the machine's memory and fills it with garbage before it
-    collects any: a process that searches would grow by hundreds of megabytes.
+    By default Java's initial heap is a 64th of the machine's memory, and Java fills it before it
+    collects garbage: a process that searches would grow by hundreds of megabytes.
     """
     chosen = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {os.environ.get('_JAVA_OPTIONS', '')}"
-    # Leave out what the user sets in another way: Java refuses options that contradict each other.
+    # Leave out options that the user sets: Java refuses options that contradict each other.
     options = {"-Xm": "-Xms32m", "GC": COLLECTOR}
     return [option for sign, option in options.items() if sign not in chosen]
 
@@ -48,7 +48,7 @@ def _memory_is_limited() -> bool:
 
 
 def _try_to_start(java: Java, options: list[str]) -> None:
-    """Start Java in a child process, which has the same limits."""
+    """Raise `JavaError` if Java does not start in a child process, which has the same limits."""
     command = [str(java.home / "bin" / "java"), *options, "-version"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -58,5 +58,5 @@ def _try_to_start(java: Java, options: list[str]) -> None:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         reason = "; ".join(lines[:2]) or f"exit code {done.returncode}"
         message = f"Java cannot start within the memory limit of this process ({reason})"
-        cure = "raise it (ulimit -v), or set a smaller heap: JAVA_TOOL_OPTIONS=-Xmx1g"
+        cure = "raise the limit (ulimit -v), or set a smaller heap: JAVA_TOOL_OPTIONS=-Xmx1g"
         raise JavaError(f"{message}; {cure}")

@@ -21,27 +21,32 @@ from spade_pyserini.lucene import jvm
 
 logger = logging.getLogger(__name__)
 CATALOGUE = "pyserini.prebuilt_index_info"
-FIELDS = ("description", "filename", "urls", "md5", "size")  # those that pyserini reads
-MOST_LOOKUPS = 100  # names that pyserini looks up in its lists while it is imported; 2.4 has 2
+# The fields of an entry that pyserini reads
+FIELDS = ("description", "filename", "urls", "md5", "size")
+MOST_LOOKUPS = 100  # limit of names that importing pyserini looks up; pyserini 2.4 looks up 2
 
 
 @cache
 def prepare_pyserini() -> None:
-    """Start the JVM and import pyserini's list of prebuilt indexes; empty without a network.
+    """Start the JVM and import pyserini's list of prebuilt indexes, empty if there is no network.
 
-    Call it before the first import from pyserini. Without a network, a prebuilt index that is asked
-    for by name still raises pyserini's error about the download.
+    Call it before the first import from pyserini. Without a network, opening a prebuilt index
+    by name still raises pyserini's error about the download.
     """
     jvm.start()  # importing pyserini would start the JVM with other options
     try:
         importlib.import_module(CATALOGUE)
-    except OSError as error:  # URLError is one
+    except OSError as error:  # URLError is a subclass
         logger.debug("pyserini cannot download its list of prebuilt indexes: %s", error)
         _import_without_lists()
 
 
 def _import_without_lists() -> None:
-    """Import the module with empty entries for the names that it looks up, then remove them."""
+    """Import pyserini's list of prebuilt indexes without a network.
+
+    While it is imported, the names that it looks up have empty entries, which are removed at the
+    end.
+    """
     names: list[str] = []
     while len(names) < MOST_LOOKUPS:
         try:

@@ -32,7 +32,7 @@ def run_pyserini_module(name: str, arguments: list[str]) -> None:
     except ModuleNotFoundError:
         spec = None
     if spec is None:
-        raise UsageError(f"pyserini has no module {module}")
+        raise UsageError(f"pyserini has no module {module}; give one such as search.lucene")
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 

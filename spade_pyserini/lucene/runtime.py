@@ -97,7 +97,7 @@ def anserini_jar() -> Path:
 
 
 def lucene_version(jar: Path) -> int:
-    """Return the major version of the Lucene in Anserini's jar, by the version in its name."""
+    """Return the major version of Lucene in Anserini's jar, according to the name of the jar."""
     match = re.match(r"anserini-(\d+)\.", jar.name)
     if match and (lucene := LUCENE_OF_ANSERINI.get(int(match[1]))):
         return lucene
@@ -108,7 +108,7 @@ def lucene_version(jar: Path) -> int:
 
 
 def environment(java: Java | None = None) -> dict[str, str]:
-    """Return the environment for a child process that uses the same Java."""
+    """Return environment variables with which a child process uses ``java`` (or `find_java`)."""
     java = java or find_java()
     path = os.pathsep.join([str(java.home / "bin"), os.environ.get("PATH", "")])
     return {**os.environ, "JAVA_HOME": str(java.home), "PATH": path}

@@ -1,4 +1,4 @@
-"""Keep what Java's threads print about their exceptions away from the terminal."""
+"""Log the exceptions that Java's threads print, instead of showing them in the terminal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def captured_stderr() -> Iterator[None]:
-    """Log what Java prints to its standard error in the block, at the level debug.
+    """Log the text that Java prints to standard error in the ``with`` block, at level DEBUG.
 
-    Lucene's merge threads print the stack of an exception that the caller gets anyway.
+    Lucene's merge threads print the stack trace of an exception that the caller gets anyway.
     """
     system = jvm.java_class("java.lang.System")
     buffer = jvm.java_class("java.io.ByteArrayOutputStream")()

@@ -15,7 +15,7 @@ from tests.conftest import write_corpus
 
 @pytest.fixture(scope="module")
 def both_indexes(tiny_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The indexes of both builders of the same vectors. Shared by tests: do not change them."""
+    """Indexes of the same vectors by both builders. The tests share them: do not change them."""
     folder = tmp_path_factory.mktemp("both")
     for builder in ("direct", "anserini"):
         build_impact_index(tiny_vectors, folder / builder, IndexOptions(builder=builder, threads=2))

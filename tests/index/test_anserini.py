@@ -12,7 +12,7 @@ import pytest
 
 from spade_pyserini import build_impact_index
 from spade_pyserini.errors import ArtifactError
-from spade_pyserini.index import IndexOptions, build
+from spade_pyserini.index import IndexOptions, writing
 from spade_pyserini.index.anserini import AnseriniInput, run_index_collection
 from spade_pyserini.index.counts import lucene_counts
 from tests.commands import copy_artifact
@@ -31,8 +31,9 @@ def test_an_index_that_lost_documents_is_not_kept(
         (folder / "docs0001.jsonl.gz").unlink()
         real(source._replace(folder=folder), index, **options)
 
-    monkeypatch.setattr(build, "run_index_collection", without_a_shard)
-    with pytest.raises(ArtifactError, match="the index has 18 documents, it should have 30"):
+    monkeypatch.setattr(writing, "run_index_collection", without_a_shard)
+    expected = r"/x: the index has 18 documents, it should have 30; the log of .*/x\.log$"
+    with pytest.raises(ArtifactError, match=expected):
         build_impact_index(tiny_vectors, tmp_path / "index" / "x", IndexOptions(builder="anserini"))
     assert [path.name for path in (tmp_path / "index").iterdir()] == ["x.log"]
 
@@ -48,7 +49,7 @@ def test_anserini_does_not_outlive_us(tiny_vectors: Path, tmp_path: Path) -> Non
         assert time.monotonic() < deadline
         time.sleep(0.01)
     children = _children(process.pid)
-    time.sleep(0.5)  # until the child has called prctl
+    time.sleep(0.5)  # until the child has asked the kernel to kill it with its parent
     process.kill()
     process.wait()
     while any(Path(f"/proc/{pid}").exists() for pid in children):
@@ -68,6 +69,6 @@ def _children(pid: int) -> list[int]:
 def test_an_indexer_that_writes_nothing(
     tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "run_index_collection", lambda *_, **__: None)
+    monkeypatch.setattr(writing, "run_index_collection", lambda *_, **__: None)
     with pytest.raises(ArtifactError, match="Lucene cannot open this index"):
         build_impact_index(tiny_vectors, tmp_path / "x", IndexOptions(builder="anserini"))

@@ -26,6 +26,18 @@ def test_empty_documents_are_counted_not_missed(tmp_path: Path, run: Commands) -
     assert (manifest.documents, manifest.empty_documents) == (1, 2)
 
 
+def test_a_document_that_anserini_would_leave_out(tmp_path: Path, run: Commands) -> None:
+    """Anserini's JSON parser accepts texts of at most 20 million characters."""
+    path = tmp_path / "corpus.jsonl"
+    path.write_text(json.dumps({"id": "a", "contents": "old cat " * 2_500_001}))
+    flags = ("index", "--bm25", "--corpus", path, "--output", tmp_path / "x")
+    result = run(*flags)
+    assert result.code == 1 and "'a' has 20,000,007 characters, and Anserini reads" in result.err
+    assert "divide it into passages with --segment WORDS:STRIDE" in result.err
+    path.write_text(json.dumps({"id": "a", "contents": "old cat " * 2_499_999 + "old cats"}))
+    assert run(*flags).code == 0
+
+
 def test_a_bm25_index_of_the_same_corpus(tiny_corpus: Path, tmp_path: Path) -> None:
     manifest = build_bm25_index(open_corpus(str(tiny_corpus)), tmp_path / "x")
     assert (manifest.kind, manifest.documents) == ("bm25", 30)

@@ -62,7 +62,7 @@ def test_the_tokenizer_next_to_the_vectors_must_match_them(
     definition = json.loads(path.read_text())
     definition["normalizer"]["lowercase"] = False
     path.write_text(json.dumps(definition))
-    with pytest.raises(ArtifactError, match="not the tokenizer that the vectors were made with"):
+    with pytest.raises(ArtifactError, match="not the tokenizer that the vectors were encoded with"):
         build_impact_index(source, tmp_path / "x")
 
 
@@ -131,7 +131,7 @@ def test_reordered_documents_are_found_as_before(
 
 
 def test_foreign_vectors_are_reordered(tmp_path: Path) -> None:
-    """More documents than a group: the order of the index differs from that of the file."""
+    """There are so many documents that the order of the index differs from that of the file."""
     choose = random.Random(3)
     lines = [
         {"id": f"d{number}", "vector": {f"s{number % 2}w{choose.randrange(9)}": 9, "the": 1}}

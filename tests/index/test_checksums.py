@@ -17,7 +17,7 @@ pytestmark = pytest.mark.java
 
 
 def flip(path: Path, position: int) -> None:
-    """Flip a bit of a file, as a failing disk does: its size and time stay."""
+    """Flip a bit of a file, as a failing disk does, without a change of its size and time."""
     state, content = path.stat(), bytearray(path.read_bytes())
     content[position] ^= 4
     path.write_bytes(content)
@@ -25,7 +25,7 @@ def flip(path: Path, position: int) -> None:
 
 
 def test_a_flipped_bit_in_any_file(tiny_index: Path, tmp_path: Path) -> None:
-    """At the start, in the middle and at the end of every file of an index."""
+    """A bit is flipped at the start, in the middle and at the end of every file of an index."""
     names = sorted(path.name for path in tiny_index.iterdir() if path.name != "write.lock")
     assert len(names) > 8
     for number, name in enumerate(names):
@@ -62,4 +62,4 @@ def test_search_checks_an_index_once(
     assert result.code == 1 and f"error: {copy}: {path.name} is damaged" in result.err
     assert "--no-check" not in result.err
     run("search", "--index", copy, "--query", "cat", "--no-check")  # Lucene may fail or not
-    assert read.count(path.name) == 2  # not read again
+    assert read.count(path.name) == 2  # with --no-check, the file was not checked again

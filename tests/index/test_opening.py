@@ -1,4 +1,4 @@
-"""Readers see the old or the new index, also while it is replaced and after a kill."""
+"""Readers see the old or the new index, while it is replaced and after a writer was killed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_searches_while_the_index_changes(
 def test_search_right_after_a_kill(
     tiny_index: Path, added_vectors: Path, tmp_path: Path, moment: str, run: Commands
 ) -> None:
-    """Commands that read work before the next ``spade index`` command has cleaned up."""
+    """Commands that only read work even before the next ``spade index`` has cleaned up."""
     index = copy_artifact(tiny_index, tmp_path / "index")
     old = manifest_path(index).read_bytes()
     previous = copy_artifact(tiny_index, tmp_path / "old")
@@ -95,7 +95,7 @@ build_foreign_index(sys.argv[1], sys.argv[2], sys.argv[3], overwrite=True)
 def test_an_index_with_another_tokenizer_is_killed_at_every_rename(
     tiny_index: Path, tmp_path: Path
 ) -> None:
-    """Index, manifest and tokenizer change together, or none of them."""
+    """Either the index, manifest and tokenizer all change, or none of them does."""
     tokenizer = tiny_index.with_name("tiny.tokenizer.json").read_text()
     (tmp_path / "other.json").write_text(tokenizer.replace('"lowercase":true', '"lowercase":false'))
     assert (tmp_path / "other.json").read_text() != tokenizer
@@ -121,7 +121,7 @@ def test_an_index_with_another_tokenizer_is_killed_at_every_rename(
 def test_java_sees_the_working_folder_of_python(
     tiny_index: Path, tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The JVM runs since an earlier test; a notebook may change its folder at any time."""
+    """The JVM was started in another folder; relative paths must be those of Python's folder."""
     with ImpactSearcher(tiny_index) as searcher:
         expected = searcher.search("the old cat")
     monkeypatch.chdir(tmp_path)
@@ -137,7 +137,7 @@ def test_java_sees_the_working_folder_of_python(
 def test_a_symbolic_link_to_an_index(
     tiny_index: Path, tiny_vectors: Path, added_vectors: Path, tmp_path: Path, run: Commands
 ) -> None:
-    """Readers follow it. Writers would replace the link and leave its target: they refuse it."""
+    """Readers follow a link. Writers refuse it: they would replace the link, not its target."""
     index = copy_artifact(tiny_index, tmp_path / "disk")
     link = tmp_path / "link"
     link.symlink_to(index)

@@ -1,4 +1,4 @@
-"""Both builders on three real collections: same postings, same runs, same answers from Pyserini."""
+"""Both builders on three real collections: equal postings and runs, also with Pyserini."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spade_pyserini.models.wordpieces import PRETRAINED, WordPieces
 from spade_pyserini.records import Hit
 from tests.conftest import shared_data
 
-FILES = 5  # more than the threads, which read one file at a time
+FILES = 5  # more files than threads; each thread reads one file at a time
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 

@@ -1,4 +1,4 @@
-"""Build in a staging folder; replace only what may be replaced."""
+"""Indexes are built in a staging folder; an existing output is replaced only if it is an index."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_an_overwriting_build_that_was_killed(
 def test_other_folders_next_to_an_index_are_not_mistaken_for_it(
     tiny_index: Path, tiny_vectors: Path, tmp_path: Path
 ) -> None:
-    """Names that users choose for their backups, and those of earlier versions."""
+    """The folders have names that users choose for backups, or that earlier versions used."""
     index = copy_artifact(tiny_index, tmp_path)
     suffixes = ("before", "previous", "before-the-change", "building", "bm25-input", "reordered")
     for suffix in suffixes:

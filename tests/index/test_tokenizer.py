@@ -21,7 +21,7 @@ def test_an_index_made_with_another_tokenizer_is_refused(
     tiny_index: Path, tmp_path: Path, run: Commands
 ) -> None:
 
-    with pytest.raises(ArtifactError, match="made with another tokenizer"):
+    with pytest.raises(ArtifactError, match="built with another tokenizer"):
         ImpactSearcher(tiny_index, tokenizer=minilm_folder())
     index = copy_artifact(tiny_index, tmp_path)
     path = tmp_path / "tiny.tokenizer.json"
@@ -30,7 +30,7 @@ def test_an_index_made_with_another_tokenizer_is_refused(
     path.write_text(json.dumps(definition))
     result = run("search", "--index", index, "--query", "cat")
     assert result.code == 1
-    assert "made with another tokenizer" in result.err
+    assert "built with another tokenizer" in result.err
 
 
 def test_a_search_without_a_tokenizer_is_an_error(tmp_path: Path) -> None:

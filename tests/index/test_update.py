@@ -44,7 +44,7 @@ def test_a_change_that_lucene_cannot_write(
     monkeypatch: pytest.MonkeyPatch,
     command: str,
 ) -> None:
-    """The failure is simulated by a copy without files."""
+    """The failure is simulated: the copy of the index that Lucene changes has no files."""
     index = copy_artifact(tiny_index, tmp_path / "index")
     monkeypatch.setattr(update, "_link_or_copy", lambda *_: None)
     with pytest.raises(ArtifactError, match=r"Lucene cannot write this index .*; check that"):
@@ -84,7 +84,7 @@ def test_documents_are_added_and_replaced(
         patch.setattr(update, "BATCH", 7)
         patch.setattr(Postings, "vectors", counted)
         manifest = add_documents(added_vectors, index, threads=2)
-    assert batches == [7, 7, 6]  # never more in memory at once
+    assert batches == [7, 7, 6]  # at most 7 vectors are in memory at once
     expected = {vector.docid: vector.impacts for vector in read_vectors(tiny_vectors)}
     expected |= {vector.docid: vector.impacts for vector in read_vectors(added_vectors)}
     assert manifest.documents == 40 == len(expected)

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of Java."""
+"""Fixtures for tests of the Java runtime."""
 
 from __future__ import annotations
 

@@ -57,7 +57,10 @@ def test_starting_the_jvm_prints_nothing() -> None:
 
 @pytest.mark.java
 def test_python_can_use_its_whole_stack() -> None:
-    """With this limit, Python 3.11 recurses in C as deep as 3.13 does; 3.12 raises an error."""
+    """Deep recursion must not crash Python after the JVM has started.
+
+    With this recursion limit, Python 3.11 recurses in C as deep as 3.13 does; 3.12 raises an error.
+    """
     code = (
         "import contextlib, json, sys; from spade_pyserini.lucene import jvm; jvm.start()\n"
         "sys.setrecursionlimit(10_000)\n"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-# The child process has a network that answers nothing. Pyserini 1.6 never asks it.
+# In the child process, no host name can be resolved. Only Pyserini 2 needs the network.
 CODE = """
 import socket, urllib.error
 def refuse(*_, **__):
@@ -28,7 +28,7 @@ if hasattr(prebuilt_index_info, "urlopen"):
 
 @pytest.mark.java
 def test_pyserini_is_imported_without_a_network() -> None:
-    """A prebuilt index that is asked for by name still reports the missing network."""
+    """Only a request for a prebuilt index by its name fails, with a network error."""
     command = [sys.executable, "-c", CODE]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

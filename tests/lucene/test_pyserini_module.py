@@ -1,4 +1,4 @@
-"""Run any Pyserini module on the Java that this package finds."""
+"""Run any Pyserini module with the Java runtime that this package finds."""
 
 from __future__ import annotations
 
@@ -12,4 +12,5 @@ pytestmark = pytest.mark.java
 def test_a_module_that_pyserini_does_not_have() -> None:
     done = child("spade_pyserini.pyserini", "no.such.module")
     assert done.returncode == 2
-    assert done.stderr == "error: pyserini has no module pyserini.no.such.module\n"
+    message = "pyserini has no module pyserini.no.such.module; give one such as search.lucene"
+    assert done.stderr == f"error: {message}\n"

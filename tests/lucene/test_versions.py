@@ -1,7 +1,7 @@
 """Lucene 9.9 (pyserini 1.6) and Lucene 10 (pyserini 2) give the same runs, hit by hit.
 
-The runs and indexes in ``data`` were written with both; see its README. The tests run with the
-version that is installed.
+The indexes in ``data`` were built with both versions, the runs with Lucene 9.9; see the README
+there. The tests run with the version that is installed.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import pytest
 
 from spade_pyserini.errors import JavaError
 from spade_pyserini.index.counts import lucene_counts
-from spade_pyserini.index.direct import write_index
+from spade_pyserini.index.direct import WriteOptions, write_index
 from spade_pyserini.lucene.runtime import anserini_jar, lucene_version
 from tests.commands import Commands, Result, copy_artifact
 
 DATA = Path(__file__).with_name("data")
 INSTALLED = lucene_version(anserini_jar())
 REFUSED = (
-    "written by Lucene 10, which Lucene 9.9.1 of the installed pyserini cannot read; use it with "
-    "pyserini 2, on Python 3.12 or later, or build it again with "
+    "Lucene 10 wrote this index; Lucene 9.9.1 of the installed pyserini cannot read it; use the "
+    "index with pyserini 2, on Python 3.12 or later, or build the index again with "
 )
 needs_10 = pytest.mark.skipif(INSTALLED != 10, reason="needs pyserini 2, on Python 3.12 or later")
 needs_9 = pytest.mark.skipif(INSTALLED != 9, reason="needs pyserini 1.6, on Python 3.11")
@@ -77,7 +77,7 @@ def test_lucene_9_refuses_an_index_of_lucene_10(tmp_path: Path, run: Commands) -
 
 @pytest.mark.java
 def test_an_index_of_lucene_9_is_changed(tmp_path: Path, run: Commands) -> None:
-    """Lucene adds only segments of the version that created an index."""
+    """New segments must have the version of Lucene that created the index."""
     index = copy_artifact(DATA / "lucene9", tmp_path)
     vectors = tmp_path / "new.jsonl"
     vectors.write_text(
@@ -85,7 +85,9 @@ def test_an_index_of_lucene_9_is_changed(tmp_path: Path, run: Commands) -> None:
     )
     before = lucene_counts(index)
     shutil.copytree(index, tmp_path / "copy")
-    write_index([vectors], tmp_path / "copy", threads=1, total=2, create=False)
+    write_index(
+        [vectors], tmp_path / "copy", threads=1, total=2, options=WriteOptions(create=False)
+    )
     assert lucene_counts(tmp_path / "copy").documents == before.documents + 1
     options = ("--query", "river", "--tokenizer", DATA / "tokenizer.json", "--hits", 2)
     found = run("search", "--index", tmp_path / "copy", *options)

@@ -1,12 +1,15 @@
-"""This package's Java classes: their sources and the jars compiled from them.
+"""This package's Java classes: their sources and the jars compiled from them. The main classes:
 
     ImpactIndexer    writes vectors to a Lucene index, impacts as term frequencies
-    ImpactSegment    an in-memory inverted segment, which ImpactIndexer hands to Lucene
-    ImpactHits       searches boolean queries, a batch per call
+    VectorFile       reads a file of vectors; ForeignChecks checks those of other tools
+    Pruning          leaves small impacts out of an index
+    ImpactSegment    an inverted segment in memory, which ImpactIndexer passes to Lucene
+    ImpactHits       searches boolean or weighted queries, a batch per call
     ImpactPostings   reads an index: document vectors, postings and statistics
+    Bm25Hits         searches a BM25 index with Anserini; returns the hits as one string
 
-There is one jar for each version of Lucene. The sources in ``spade`` are compiled into all of them;
-the few lines that differ are in ``lucene9`` and ``lucene10``.
+There is one jar for Lucene 9 and one for Lucene 10. The sources in ``spade`` are compiled into
+both; the few sources that differ are in ``lucene9`` and ``lucene10``.
 
 Users need no compiler. After changing a source, run ``python -m spade_pyserini.lucene.jar.build``
 with a JDK 21 or later; see `spade_pyserini.lucene.jar.build`.
@@ -20,7 +23,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 LUCENE_VERSIONS = (9, 10)  # major versions
-DIGEST = "sources.sha256"  # an entry of each jar
+DIGEST = "sources.sha256"  # the file in each jar with the digest of its sources
 
 
 def jar_path(lucene: int) -> Path:

@@ -1,8 +1,8 @@
 """Compile the Java sources into the jars: ``python -m spade_pyserini.lucene.jar.build [JAR ...]``.
 
-Each JAR is Anserini's, as in the folder ``resources/jars`` of an installed pyserini; its version
-says which of our jars is written. Without JAR, it is the one in this environment. After a change of
-the sources, all of our jars must be written:
+Each JAR is a jar of Anserini, from the folder ``resources/jars`` of an installed pyserini. Its
+version determines which jar of this package is written. The default is the jar of the pyserini in
+this environment. After a change of the sources, all jars of this package must be written:
 
     make jar ANSERINI="anserini-1.7.1-fatjar.jar anserini-2.3.0-fatjar.jar"
 
@@ -28,7 +28,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time stamp that a zip file can sto
 
 
 def build_jar(anserini: Path) -> Path:
-    """Compile the sources for the Lucene in Anserini's jar, write our jar, and return its path.
+    """Compile the sources for the Lucene in Anserini's jar; return the path of the written jar.
 
     The same sources and compiler give the same bytes.
     """

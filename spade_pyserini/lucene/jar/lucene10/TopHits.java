@@ -10,7 +10,7 @@ import org.apache.lucene.search.TopScoreDocCollectorManager;
 final class TopHits {
   private TopHits() {}
 
-  /** Returns the {@code size} best hits, best first; it counts no hits beyond them. */
+  /** Returns the {@code size} best hits, best first; does not count further hits. */
   static ScoreDoc[] search(IndexSearcher searcher, Query query, int size) throws IOException {
     return searcher.search(query, new TopScoreDocCollectorManager(size, null, size)).scoreDocs;
   }

@@ -16,7 +16,7 @@ import org.apache.lucene.search.similarities.BM25Similarity;
 /**
  * Searches with Anserini's searcher and returns the hits as one string.
  *
- * <p>Python needs a call of Java for every field of every object, which takes longer than a search.
+ * <p>Otherwise Python would call Java for every field of every hit, which is slower than a search.
  */
 public final class Bm25Hits {
   private Bm25Hits() {}

@@ -37,7 +37,7 @@ import org.apache.lucene.util.BytesRef;
  * the order of the hits.
  */
 public final class ImpactHits implements AutoCloseable {
-  private static final int EXTRA = 256; // hits to collect beyond the last one, for ties
+  private static final int EXTRA = 256; // hits to collect beyond the requested ones, to find ties
 
   private final Directory directory;
   private final DirectoryReader reader;
@@ -134,7 +134,7 @@ public final class ImpactHits implements AutoCloseable {
   private ScoreDoc[] best(Query query, int hits) throws IOException {
     int most = Math.max(1, reader.maxDoc());
     int last = Math.min(hits, most) - 1;
-    // Collect more and more until a score below that of the last hit appears.
+    // Collect more hits until one has a lower score than the last requested hit.
     for (int size = Math.min(most, hits + EXTRA); ; size = (int) Math.min(most, 4L * size)) {
       ScoreDoc[] top = TopHits.search(searcher, query, size);
       if (top.length < size || size == most || top[size - 1].score < top[last].score) {

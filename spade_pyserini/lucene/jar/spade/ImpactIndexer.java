@@ -1,31 +1,28 @@
 package spade;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
 import io.anserini.search.similarity.ImpactSimilarity;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
-import java.util.zip.GZIPInputStream;
 import org.apache.lucene.analysis.core.WhitespaceAnalyzer;
 import org.apache.lucene.index.ConcurrentMergeScheduler;
+import org.apache.lucene.index.DirectoryReader;
 import org.apache.lucene.index.IndexWriter;
 import org.apache.lucene.index.IndexWriterConfig;
 import org.apache.lucene.index.LogByteSizeMergePolicy;
 import org.apache.lucene.index.MergePolicy;
+import org.apache.lucene.index.MultiTerms;
 import org.apache.lucene.index.SegmentInfos;
 import org.apache.lucene.index.SlowCodecReaderWrapper;
 import org.apache.lucene.index.Term;
+import org.apache.lucene.index.Terms;
+import org.apache.lucene.index.TermsEnum;
 import org.apache.lucene.index.TieredMergePolicy;
 import org.apache.lucene.store.FSDirectory;
+import org.apache.lucene.util.BytesRef;
 import org.apache.lucene.util.Version;
 
 /**
@@ -37,18 +34,24 @@ import org.apache.lucene.util.Version;
  * and writes a segment whenever its share of the memory is full.
  */
 public final class ImpactIndexer {
-  private static final int BUFFER = 1 << 16;
-
   private final IndexWriter writer;
   private final int createdVersion; // major version of the Lucene that created the index
   private final boolean replace;
   private final long limit; // bytes of memory for the segment of a thread
   private final ConcurrentLinkedQueue<String> files;
-  private final AtomicLong documents = new AtomicLong();
+  private final Pruning pruning;
+  private final ForeignRules rules; // null for vectors that need no checks
+  private final ReadCounts counts = new ReadCounts();
   private volatile Throwable failure;
   private volatile boolean done;
 
-  private ImpactIndexer(IndexWriter writer, List<String> files, boolean replace, long limit)
+  private ImpactIndexer(
+      IndexWriter writer,
+      List<String> files,
+      boolean replace,
+      long limit,
+      Pruning pruning,
+      ForeignRules rules)
       throws IOException {
     this.writer = writer;
     this.createdVersion =
@@ -58,6 +61,8 @@ public final class ImpactIndexer {
     this.files = new ConcurrentLinkedQueue<>(files);
     this.replace = replace;
     this.limit = limit;
+    this.pruning = pruning;
+    this.rules = rules;
   }
 
   /**
@@ -68,14 +73,24 @@ public final class ImpactIndexer {
    *     replace documents with the same ids
    * @param megabytes memory of all threads together
    * @param segments merge to this number of segments at the end; 0 for no such merge
+   * @param pruning removes terms from each document before it is indexed
+   * @param rules what vectors of another tool must satisfy, or null for our own
    */
   public static ImpactIndexer start(
-      List<String> files, String index, boolean create, int threads, double megabytes, int segments)
+      List<String> files,
+      String index,
+      boolean create,
+      int threads,
+      double megabytes,
+      int segments,
+      Pruning pruning,
+      ForeignRules rules)
       throws IOException {
     IndexWriter writer = writer(index, create, threads);
     double memory = Math.min(megabytes * 1e6, Runtime.getRuntime().maxMemory() / 4.0);
     long limit = (long) (memory / threads);
-    ImpactIndexer indexer = new ImpactIndexer(writer, new ArrayList<>(files), !create, limit);
+    ImpactIndexer indexer =
+        new ImpactIndexer(writer, new ArrayList<>(files), !create, limit, pruning, rules);
     Thread main = new Thread(() -> indexer.run(threads, segments), "impact-indexer");
     main.setDaemon(true);
     main.start();
@@ -98,7 +113,7 @@ public final class ImpactIndexer {
     config.setSimilarity(new ImpactSimilarity());
     config.setOpenMode(
         create ? IndexWriterConfig.OpenMode.CREATE : IndexWriterConfig.OpenMode.APPEND);
-    ConcurrentMergeScheduler scheduler = new ConcurrentMergeScheduler(); // for addIndexes, too
+    ConcurrentMergeScheduler scheduler = new ConcurrentMergeScheduler(); // also for addIndexes
     scheduler.setMaxMergesAndThreads(threads + 2, threads);
     scheduler.disableAutoIOThrottle();
     config.setMergeScheduler(scheduler);
@@ -111,7 +126,15 @@ public final class ImpactIndexer {
 
   /** Returns the number of documents read so far. */
   public long documents() {
-    return documents.get();
+    return counts.documents.sum();
+  }
+
+  /**
+   * Returns how many documents, empty documents, postings and impacts were read, and how many
+   * postings and impacts of them were indexed.
+   */
+  public long[] counts() {
+    return counts.all();
   }
 
   /** Returns whether indexing has ended, with or without a failure. */
@@ -129,15 +152,26 @@ public final class ImpactIndexer {
 
   /** Returns the message of the first failure, or null. */
   public String failure() {
-    return failure == null ? null : messageOf(failure);
+    return failure == null ? null : VectorFile.messageOf(failure);
+  }
+
+  /** Returns the file of another tool that has a bad vector, or null. */
+  public String badFile() {
+    return failure instanceof BadVectors bad ? bad.file : null;
+  }
+
+  /** Returns a line of that file; those before it are valid. */
+  public int badLine() {
+    return failure instanceof BadVectors bad ? bad.line : 0;
+  }
+
+  /** Returns the id that occurs twice in the files of another tool, or null. */
+  public String repeatedId() {
+    return failure instanceof BadVectors bad ? bad.id : null;
   }
 
   private synchronized void fail(Throwable error) {
     failure = failure == null ? error : failure;
-  }
-
-  private static String messageOf(Throwable error) {
-    return error.getMessage() == null ? error.toString() : error.getMessage();
   }
 
   private void run(int threads, int segments) {
@@ -158,11 +192,27 @@ public final class ImpactIndexer {
       if (failure == null) {
         writer.commit();
       }
+      if (failure == null && rules != null) {
+        checkIds();
+      }
     } catch (Throwable error) {
       fail(error);
     } finally {
       close();
       done = true;
+    }
+  }
+
+  /** Throws if an id is in several segments. */
+  private void checkIds() throws IOException {
+    try (DirectoryReader reader = DirectoryReader.open(writer)) {
+      Terms ids = MultiTerms.getTerms(reader, "id");
+      TermsEnum each = ids == null ? TermsEnum.EMPTY : ids.iterator();
+      for (BytesRef id = each.next(); id != null; id = each.next()) {
+        if (each.docFreq() > 1) {
+          throw new BadVectors(id.utf8ToString());
+        }
+      }
     }
   }
 
@@ -181,10 +231,11 @@ public final class ImpactIndexer {
 
   private void work() {
     Vector vector = new Vector();
+    ForeignChecks checks = rules == null ? null : new ForeignChecks(rules);
     ImpactSegment segment = new ImpactSegment(createdVersion);
     try {
       for (String file = files.poll(); file != null && failure == null; file = files.poll()) {
-        segment = read(file, vector, segment);
+        segment = read(new VectorFile(file, checks), vector, segment);
       }
       if (failure == null) {
         write(segment);
@@ -195,15 +246,15 @@ public final class ImpactIndexer {
   }
 
   /** Adds the documents of a file to a segment; returns it, or a new one if it was written. */
-  private ImpactSegment read(String file, Vector vector, ImpactSegment first) throws IOException {
+  private ImpactSegment read(VectorFile vectors, Vector vector, ImpactSegment first)
+      throws IOException {
     ImpactSegment segment = first;
-    try (InputStream bytes = open(file);
-        JsonParser json = Vector.JSON.createParser(bytes)) {
-      while (failure == null && next(file, json, vector, segment)) {
-        if (vector.size == 0 && replace) {
-          writer.deleteDocuments(new Term("id", vector.id));
-        }
-        documents.incrementAndGet();
+    try (VectorFile file = vectors) {
+      while (failure == null && file.next(vector)) {
+        counts.read(vector);
+        pruning.apply(vector);
+        counts.kept(vector);
+        add(file, vector, segment);
         if (segment.bytes() >= limit) {
           write(segment);
           segment = new ImpactSegment(createdVersion);
@@ -213,21 +264,16 @@ public final class ImpactIndexer {
     return segment;
   }
 
-  /** Adds the next document of a file to a segment; returns false at the end of the file. */
-  private static boolean next(String file, JsonParser json, Vector vector, ImpactSegment segment)
-      throws IOException {
-    try {
-      if (json.nextToken() == null) {
-        return false;
-      }
-      vector.read(json);
-      if (vector.size > 0) {
+  /** Adds a document to a segment. An empty one replaces a document of the index only. */
+  private void add(VectorFile file, Vector vector, ImpactSegment segment) throws IOException {
+    if (vector.size > 0) {
+      try {
         segment.add(vector.id, vector.terms, vector.impacts, vector.size);
+      } catch (IOException | RuntimeException error) {
+        throw file.at(error);
       }
-      return true;
-    } catch (IOException | RuntimeException error) {
-      int line = json.currentLocation().getLineNr();
-      throw new IOException(file + ":" + line + ": " + messageOf(error), error);
+    } else if (replace) {
+      writer.deleteDocuments(new Term("id", vector.id));
     }
   }
 
@@ -239,69 +285,10 @@ public final class ImpactIndexer {
       Stream<Term> ids = segment.ids().stream().map(id -> new Term("id", id));
       writer.deleteDocuments(ids.toArray(Term[]::new));
     }
+    String repeated = rules == null ? null : segment.repeatedId();
+    if (repeated != null) {
+      throw new BadVectors(repeated);
+    }
     writer.addIndexes(SlowCodecReaderWrapper.wrap(segment));
-  }
-
-  private static InputStream open(String file) throws IOException {
-    InputStream bytes = Files.newInputStream(Path.of(file));
-    try {
-      return file.endsWith(".gz") ? new GZIPInputStream(bytes, BUFFER) : bytes;
-    } catch (IOException error) {
-      bytes.close();
-      throw new IOException(file + ": " + messageOf(error), error);
-    }
-  }
-
-  /** A document; the same object is reused for all documents of a thread. */
-  private static final class Vector {
-    static final JsonFactory JSON =
-        JsonFactory.builder().disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build();
-
-    String id;
-    int size;
-    String[] terms = new String[256];
-    int[] impacts = new int[256];
-
-    /** Reads the JSON object that starts at the current token. */
-    void read(JsonParser json) throws IOException {
-      id = null;
-      size = 0;
-      boolean hasVector = false;
-      expect(json.currentToken() == JsonToken.START_OBJECT, "an object was expected");
-      while (json.nextToken() == JsonToken.FIELD_NAME) {
-        String key = json.currentName();
-        JsonToken value = json.nextToken();
-        if (key.equals("id")) {
-          id = json.getText();
-        } else if (key.equals("vector")) {
-          expect(value == JsonToken.START_OBJECT, "`vector` is not an object");
-          hasVector = true;
-          readImpacts(json);
-        } else {
-          json.skipChildren();
-        }
-      }
-      expect(id != null && hasVector, "a document needs `id` and `vector`");
-    }
-
-    private void readImpacts(JsonParser json) throws IOException {
-      while (json.nextToken() == JsonToken.FIELD_NAME) {
-        if (size == terms.length) {
-          terms = Arrays.copyOf(terms, 2 * size);
-          impacts = Arrays.copyOf(impacts, 2 * size);
-        }
-        terms[size] = json.currentName();
-        expect(json.nextToken() == JsonToken.VALUE_NUMBER_INT, "an impact is not an integer");
-        impacts[size] = json.getIntValue();
-        expect(impacts[size] > 0, "an impact is below 1");
-        size++;
-      }
-    }
-
-    private static void expect(boolean condition, String message) throws IOException {
-      if (!condition) {
-        throw new IOException(message);
-      }
-    }
   }
 }

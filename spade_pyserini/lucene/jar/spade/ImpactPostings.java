@@ -36,8 +36,8 @@ import org.apache.lucene.util.BytesRef;
 public final class ImpactPostings implements AutoCloseable {
   private final Directory directory;
   private final DirectoryReader reader;
-  private final int[] numbers; // of a Lucene document: its number, -1 if it was deleted
-  private final int[] documents; // of a number: its Lucene document
+  private final int[] numbers; // by Lucene document: its number in ids(), -1 if deleted
+  private final int[] documents; // by number in ids(): the Lucene document
 
   public ImpactPostings(String index) throws IOException {
     directory = FSDirectory.open(Path.of(index));
@@ -172,7 +172,7 @@ public final class ImpactPostings implements AutoCloseable {
           StringBuilder lines = wanted.get(document);
           lines.append(all.term().utf8ToString()).append(' ').append(postings.freq()).append('\n');
         }
-        next = index < 0 ? -index - 1 : index + 1; // the first wanted one after `document`
+        next = index < 0 ? -index - 1 : index + 1; // first wanted document after `document`
       }
     }
   }

@@ -5,8 +5,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.IntFunction;
 import org.apache.lucene.index.BaseTermsEnum;
 import org.apache.lucene.index.BinaryDocValues;
@@ -42,7 +44,7 @@ import org.apache.lucene.util.Version;
 final class ImpactSegment extends ReaderWithoutVectors {
   private static final String ID = "id";
   private static final String CONTENTS = "contents";
-  private static final int POSTING = 10; // bytes: two integers, and unused capacity
+  private static final int POSTING = 10; // bytes of a posting: two integers, and unused capacity
   private static final int ENTRY = 200; // bytes of a document or a term without its postings
 
   private final int createdVersion;
@@ -55,19 +57,25 @@ final class ImpactSegment extends ReaderWithoutVectors {
 
   /**
    * @param createdVersion major version of the Lucene that created the index of the segment; Lucene
-   *     adds no segment of another one
+   *     refuses a segment with another version
    */
   ImpactSegment(int createdVersion) {
     this.createdVersion = createdVersion;
   }
 
-  /** Returns an estimate of its memory. */
+  /** Returns an estimate of the memory of this segment, in bytes. */
   long bytes() {
     return bytes;
   }
 
   List<String> ids() {
     return ids;
+  }
+
+  /** Returns an id that occurs twice, or null. */
+  String repeatedId() {
+    Set<String> distinct = new HashSet<>();
+    return ids.stream().filter(id -> !distinct.add(id)).findFirst().orElse(null);
   }
 
   /** Adds a document: the first {@code size} words with their impacts. */
