@@ -1,1 +1,1 @@
-"""Export an impact index to other engines and formats: CIFF, PISA, OpenSearch, Milvus."""
+"""Export an impact index to other engines: PISA, OpenSearch, Milvus, Qdrant, Seismic, BMP, CIFF."""

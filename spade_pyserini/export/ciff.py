@@ -1,4 +1,4 @@
-"""Write and read CIFF, the Common Index File Format that research search engines exchange.
+"""Write and read CIFF, the Common Index File Format, with which search engines exchange indexes.
 
 A file consists of length-prefixed protobuf messages: a header, a ``PostingsList`` per term, and a
 ``DocRecord`` per document. Impacts are stored as term frequencies. The document number of a posting
@@ -21,8 +21,8 @@ from spade_pyserini.index.opening import open_postings
 from spade_pyserini.index.postings import IndexStatistics, Postings
 
 PACKAGE = "io.osirrc.ciff"
-INT32, INT64, DOUBLE, STRING, MESSAGE = 5, 3, 1, 9, 11  # of FieldDescriptorProto.Type
-OPTIONAL, REPEATED = 1, 3  # of FieldDescriptorProto.Label
+INT32, INT64, DOUBLE, STRING, MESSAGE = 5, 3, 1, 9, 11  # values of FieldDescriptorProto.Type
+OPTIONAL, REPEATED = 1, 3  # values of FieldDescriptorProto.Label
 FIELDS = {
     "Header": [
         *(("version", INT32), ("num_postings_lists", INT32), ("num_docs", INT32)),
@@ -127,7 +127,7 @@ def _message(kind: str) -> Any:
 
 @cache
 def _pool() -> descriptor_pool.DescriptorPool:
-    """Describe the messages as CIFF's ``.proto`` file does."""
+    """Return descriptors of the messages, as in CIFF's ``.proto`` file."""
     file = descriptor_pb2.FileDescriptorProto(name="ciff.proto", package=PACKAGE, syntax="proto3")
     for kind, fields in FIELDS.items():
         message = file.message_type.add(name=kind)

@@ -1,4 +1,4 @@
-"""Export to Milvus, embedded in a file or on a server, through pymilvus.
+"""Export to Milvus through pymilvus, to a local database file or a server.
 
 pymilvus is an optional dependency: ``pip install 'spade_pyserini[milvus]'``.
 """
@@ -28,7 +28,7 @@ from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, ImpactVector
 
 BATCH = 500  # documents per insertion
-LONGEST_ID = 512  # bytes
+LONGEST_ID = 512  # maximum length of a document id, in bytes
 COLLECTION_NAME = re.compile(r"[A-Za-z_]\w{0,200}", re.ASCII)
 
 
@@ -44,23 +44,23 @@ def write_milvus(
     """Load an impact index into a Milvus collection; return the number of documents.
 
     ``uri`` is a file (``x.db``, for the embedded Milvus) or an address (``http://host:19530``), and
-    ``token`` its credentials. The documents are loaded into a temporary collection, which is
-    counted and then renamed; an existing collection is dropped only after that. ``tokenizer`` is
-    necessary only if the index was built without one.
+    ``token`` its credentials. The documents are loaded into a temporary collection. If it has the
+    expected number of documents, it is renamed to ``collection``; only then is an existing
+    collection dropped. ``tokenizer`` is necessary only if the index was built without one.
     """
     if not COLLECTION_NAME.fullmatch(collection):
         message = f"{collection!r} is not a valid name of a Milvus collection"
-        rule = "use letters, digits and _, and no digit first"
+        rule = "use letters, digits and _, and do not begin with a digit"
         raise UsageError(f"{message}; choose another collection: {rule}")
     wordpieces = index_tokenizer(Path(index), tokenizer)
     if locate(Path(index), foreign=True).manifest.query.kind == WORDS:
-        message = f"{index}: its terms are words, but Milvus needs numbers, those of WordPieces"
-        raise UsageError(f"{message}; export it to another engine")
+        message = f"{index}: its terms are words, but Milvus needs the ids of WordPieces"
+        raise UsageError(f"{message}; export the index to PISA, BMP, OpenSearch or CIFF")
     with open_postings(index) as postings:
         docids = postings.documents()
         if long := [docid for docid in docids if len(docid.encode()) > LONGEST_ID]:
             message = f"{index}: the id {long[0][:40]!r}... is longer than {LONGEST_ID} bytes"
-            raise ArtifactError(f"{message}, Milvus's limit; encode with shorter ids")
+            raise ArtifactError(f"{message}, Milvus's limit; encode the corpus with shorter ids")
         client, data_type = _connect(uri, token)
         with closing(client), translate_milvus_errors(uri):
             _restore(client, collection)
@@ -96,7 +96,7 @@ def _swap_in(client: Any, staging: str, collection: str) -> None:
 
 
 def _restore(client: Any, collection: str) -> None:
-    """Drop the old collection if the new one has its name; otherwise rename it back."""
+    """Drop the old collection if the new one has replaced it; otherwise restore the old one."""
     if client.has_collection(collection):
         _drop(client, _previous(collection))
     elif client.has_collection(_previous(collection)):
@@ -104,7 +104,7 @@ def _restore(client: Any, collection: str) -> None:
 
 
 def _previous(collection: str) -> str:
-    """Return the name of the old collection while it is being replaced."""
+    """Return the name that the old collection has while it is being replaced."""
     return f"{collection}_being_replaced"
 
 
@@ -122,7 +122,7 @@ def _create(client: Any, data_type: Any, collection: str) -> None:
 def _insert(
     client: Any, collection: str, vectors: Iterator[ImpactVector], wordpieces: WordPieces
 ) -> None:
-    """Insert all vectors, in batches; a dimension is the id of a WordPiece."""
+    """Insert all vectors, in batches; the dimensions are WordPiece ids."""
     ids = wordpieces.term_ids
     while batch := list(islice(vectors, BATCH)):
         rows = [
@@ -141,9 +141,10 @@ def _check_count(client: Any, collection: str, expected: int) -> None:
 
 
 class MilvusSearcher:
-    """Searches a Milvus collection with the WordPieces of a query; close it after use.
+    """Searches a Milvus collection with the WordPieces of a query; close the searcher after use.
 
-    ``queries`` encodes the queries; a tokenizer stands for boolean ones.
+    ``queries`` encodes the queries; with a tokenizer, queries are boolean (each WordPiece has the
+    weight 1).
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class MilvusSearcher:
         self._client, _ = _connect(uri, token)
         self.uri, self.collection, self.queries = uri, collection, as_queries(queries)
         with translate_milvus_errors(uri):
-            self._client.load_collection(collection)  # a new client has loaded nothing
+            self._client.load_collection(collection)  # Milvus searches only loaded collections
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """Return the ``k`` best documents for ``query``; Milvus decides the order of ties."""
@@ -174,7 +175,7 @@ class MilvusSearcher:
 
 @contextmanager
 def translate_milvus_errors(uri: str) -> Iterator[None]:
-    """Raise `SpadeError` for an error of Milvus in the block, and silence pymilvus's log of it."""
+    """Raise a `SpadeError` for an error of Milvus in the block, and stop pymilvus's own logging."""
     from pymilvus.exceptions import MilvusException
 
     loggers = [logging.getLogger(name) for name in ("pymilvus", "grpc")]
@@ -191,7 +192,10 @@ def translate_milvus_errors(uri: str) -> Iterator[None]:
 
 
 def _connect(uri: str, token: str) -> tuple[Any, Any]:
-    """Return a client and pymilvus's ``DataType``; raise `NotFoundError` without pymilvus."""
+    """Return a client and pymilvus's ``DataType``.
+
+    Raises `NotFoundError` if pymilvus is not installed.
+    """
     try:
         from pymilvus import DataType, MilvusClient
     except ModuleNotFoundError:
@@ -200,4 +204,6 @@ def _connect(uri: str, token: str) -> tuple[Any, Any]:
     try:
         return MilvusClient(uri, token=token), DataType
     except Exception as error:  # pymilvus raises several types
-        raise SpadeError(f"cannot open Milvus at {uri!r}: {error}") from None
+        raise SpadeError(
+            f"cannot open Milvus at {uri!r}: {error}; check the file, or the server and its address"
+        ) from None

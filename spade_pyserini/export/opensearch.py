@@ -22,6 +22,7 @@ from typing import Any
 
 from spade_pyserini.corpora import Corpus
 from spade_pyserini.errors import UsageError
+from spade_pyserini.export.examples import query_weights, strongest_terms
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.json_files import write_json
 from spade_pyserini.formats.locks import lock
@@ -42,17 +43,17 @@ FIELD = "impacts"
 TEXT_FIELDS = ("title", "text")
 MAPPING, QUERY = "mapping.json", "query.json"
 FULL_STOP = "[full-stop]"
-LARGEST_EXACT = 511  # the largest integer up to which both field types are exact
+LARGEST_EXACT = 511  # both field types store integers up to this one exactly
 BULK_SIZE = 5000  # documents per bulk file
 
 
 @dataclass(frozen=True)
 class BulkOptions:
-    """What to write.
+    """Options of `write_bulk`.
 
-    field: the type of the field, one of `FIELD_TYPES`.
-    corpora: write the titles and texts of the documents, which are in these corpora. If several
-        have a document, the first does.
+    field: the type of the field with the impacts, one of `FIELD_TYPES`.
+    corpora: if given, titles and texts are written, too. They are read from these corpora; if
+        several have the same document, from the first.
     """
 
     field: str = FIELD_TYPES[0]
@@ -64,7 +65,7 @@ class BulkOptions:
 
     @property
     def mapping(self) -> dict[str, Any]:
-        """The body of the call that creates the index."""
+        """The body of the request that creates the index in the engine."""
         types = {name: {"type": "text"} for name in TEXT_FIELDS} if self.corpora else {}
         return {"mappings": {"properties": {FIELD: {"type": self.field}, **types}}}
 
@@ -78,16 +79,17 @@ def write_bulk(
 ) -> list[Path]:
     """Write ``OUTPUT.mapping.json``, ``.query.json`` and ``.bulk-NNNN.ndjson``; return the paths.
 
-    The example query has the two terms with the largest impacts of the first document. The files
-    are written under temporary names and then renamed, the mapping last: if the mapping exists, all
-    files do.
+    The example query has the two terms that add most to the score of the first document, with the
+    weights that queries have. The files are written under temporary names and then renamed, the
+    mapping last: if the mapping exists, all files do.
     """
     base = Path(output)
     check_writable(base)
     with lock(base), open_postings(index) as postings:
         old = _refuse_old(base, overwrite)
         with temporary_folder(base) as staging:
-            written = _write(postings, staging, options or BulkOptions())
+            weights = query_weights(Path(index))
+            written = _write(postings, staging, options or BulkOptions(), weights)
             for path in old:  # there may be more old bulk files than new ones
                 remove(path)
             for path in reversed(written):
@@ -96,10 +98,10 @@ def write_bulk(
 
 
 def _refuse_old(base: Path, overwrite: bool) -> list[Path]:
-    """Return the files of an earlier export, unless they may not be replaced.
+    """Return the files of an earlier export; raise an error if they may not be replaced.
 
-    The mapping gets its name last: other files without it, with the folder of a killed process next
-    to them, are what an interrupted export left, and the same call completes it.
+    The mapping is renamed last. If it is missing and the temporary folder of a killed process
+    exists, the earlier export was interrupted, and its files are replaced without ``overwrite``.
     """
     old = [sibling(base, name) for name in (MAPPING, QUERY)]
     interrupted = not old[0].exists() and bool(private_siblings(base))
@@ -109,12 +111,17 @@ def _refuse_old(base: Path, overwrite: bool) -> list[Path]:
     return old
 
 
-def _write(postings: Postings, folder: Path, options: BulkOptions) -> list[Path]:
+def _write(
+    postings: Postings, folder: Path, options: BulkOptions, weights: Mapping[str, int] | None
+) -> list[Path]:
     """Write all files to ``folder``, named by their suffixes; return them, the mapping first."""
     field, largest = options.field, max(postings.statistics(0).impacts, default=0)
     if largest > LARGEST_EXACT:
-        message = f"the largest impact is {largest}, but {field} is exact to {LARGEST_EXACT} only"
-        raise UsageError(f"{message}; encode with bits=8")
+        message = f"the largest impact is {largest}, but {field} is exact only to {LARGEST_EXACT}"
+        raise UsageError(
+            f"{message}; quantize to 8 bits, for example with model.with_settings(bits=8), "
+            "and index again"
+        )
     texts = TextStream(options.corpora, postings.documents()) if options.corpora else None
     vectors, first, without_text = postings.all_vectors(), dict[str, int](), 0
     written = [folder / MAPPING, folder / QUERY]
@@ -129,14 +136,14 @@ def _write(postings: Postings, folder: Path, options: BulkOptions) -> list[Path]
         written.append(path)
     if texts and without_text:
         logger.warning("%d documents have no text: they are not in the corpus", without_text)
-    strongest = dict.fromkeys(sorted(first, key=first.__getitem__)[-2:], 1)
     write_json(written[0], options.mapping)
-    write_json(written[1], search_body(strongest, 10, field, texts is not None))
+    example = search_body(strongest_terms(first, weights), 10, field, texts is not None)
+    write_json(written[1], example)
     return written
 
 
 def _bulk_lines(vectors: list[ImpactVector], documents: Mapping[str, Document]) -> Iterator[str]:
-    """Yield two lines for each document: the action and the source."""
+    """Yield two lines of the bulk API for each document: the action and the source."""
     for docid, impacts in vectors:
         source: dict[str, Any] = {FIELD: {feature(term): x for term, x in impacts.items()}}
         if document := documents.get(docid):
@@ -153,17 +160,17 @@ def query(
     *,
     with_text: bool = False,
 ) -> dict[str, Any]:
-    """Return the body of a ``_search`` whose score is the inner product with the query.
+    """Return the body of a ``_search`` request whose score is the inner product with the query.
 
-    ``queries`` encodes the text; a tokenizer stands for boolean queries. ``with_text`` asks for the
-    titles and texts of the hits, if they were exported.
+    ``queries`` encodes the text; with a tokenizer, queries are boolean (each WordPiece has the
+    weight 1). ``with_text`` requests the titles and texts of the hits, if they were exported.
     """
     (weights,) = as_queries(queries).encode([text])
     return search_body(weights, k, field, with_text)
 
 
 def search_body(terms: Mapping[str, int], k: int, field: str, with_text: bool) -> dict[str, Any]:
-    """Return the body of a ``_search`` for terms with their weights, see `query`."""
+    """Return the body of a ``_search`` request for terms with their weights; see `query`."""
     body: dict[str, Any] = {"match_none": {}}  # an empty bool query would match all documents
     if terms and field == "sparse_vector":
         vector = {feature(term): float(weight) for term, weight in terms.items()}
@@ -178,7 +185,7 @@ def search_body(terms: Mapping[str, int], k: int, field: str, with_text: bool) -
 
 
 def _boost(weight: int) -> dict[str, float]:
-    """The factor of a clause; none for a weight of 1."""
+    """Return the boost of a query clause, as a dictionary; it is empty for a weight of 1."""
     return {} if weight == 1 else {"boost": float(weight)}
 
 

@@ -1,25 +1,21 @@
-"""Export to PISA, the engine of the paper's latency measurements, through pyterrier-pisa.
+"""Export to PISA through pyterrier-pisa. The SpaDE paper measures latency with PISA.
 
 pyterrier-pisa is an optional dependency: ``pip install 'spade_pyserini[pisa]'``.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from spade_pyserini.errors import NotFoundError, UsageError
+from spade_pyserini.export.silence import silence
 from spade_pyserini.export.vocabulary import vectors_in_vocabulary
 from spade_pyserini.formats.exchange import exchange
 from spade_pyserini.formats.index_manifest import tokenizer_path
 from spade_pyserini.formats.locks import lock
 from spade_pyserini.formats.outputs import refuse_link
-from spade_pyserini.formats.paths import remove
 from spade_pyserini.formats.query_side import load_side, load_weights, save_side
 from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.index.opening import index_tokenizer, locate, open_postings
@@ -34,7 +30,7 @@ PISA_FILE = re.compile(
     r"(fwd|inv|quantized)\.[\w.]+|pt_meta\.json|tokenizer\.json|spade\.queries\.json"
 )
 TOKENIZER = "tokenizer.json"
-QUERIES = "spade"  # the query side is spade.queries.json
+QUERIES = "spade"  # spade.queries.json records how queries are encoded
 
 
 def write_pisa(
@@ -63,15 +59,15 @@ def write_pisa(
             indexer = pisa.PisaIndex(str(staging), stemmer="none").toks_indexer(scale=1.0)
             vectors = vectors_in_vocabulary(postings, wordpieces, side)
             indexer.index({"docno": docid, "toks": impacts} for docid, impacts in vectors)
-            wordpieces.save(staging / TOKENIZER)  # in the folder: they are replaced together
-            # The first search compresses the postings and computes their bounds.
+            # The tokenizer is in the folder of the index, so that both are replaced together.
+            wordpieces.save(staging / TOKENIZER)
+            # Search once: PISA compresses the postings and computes score bounds at first use.
             PisaSearcher(staging).search(" ".join(wordpieces.terms[-1:]))
         save_side(staging / QUERIES, side, weights)
-        if folder.exists():  # the old index stays until the new one has its name
+        if folder.exists():  # swap both folders, so that there is an index at every moment
             exchange(staging, folder)
         else:
             staging.replace(folder)
-        remove(tokenizer_path(folder))  # of an index of an earlier version
         return len(postings.documents())
 
 
@@ -86,7 +82,7 @@ class PisaSearcher:
     ) -> None:
         """Open ``index``; ``algorithm`` is one of `ALGORITHMS`.
 
-        ``queries`` encodes the queries if the index needs a neural model for them.
+        ``queries`` is the query encoder, if the queries of this index need a neural model.
         """
         self.algorithm = algorithm
         own = Path(index, TOKENIZER)
@@ -105,7 +101,7 @@ class PisaSearcher:
         return self.batch_search([Topic("query", query)], k)[0].hits
 
     def batch_search(self, topics: list[Topic], k: int = 1000, threads: int = 1) -> list[Ranking]:
-        """Return rankings in the order of the topics; PISA decides the order of ties."""
+        """Return a ranking for each topic, in their order; PISA decides the order of ties."""
         import pandas
 
         if (k, threads) not in self._engines:
@@ -127,27 +123,6 @@ class PisaSearcher:
             for qid, docid, score in rows:
                 hits[qid].append(Hit(docid, round(score)))
         return [Ranking(topic.qid, hits[topic.qid]) for topic in topics]
-
-
-@contextmanager
-def silence() -> Iterator[None]:
-    """Discard what is written to stdout and stderr in the block.
-
-    PISA's C++ code writes its progress directly to the file descriptors, not to Python's streams.
-    """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    saved = [os.dup(1), os.dup(2)]
-    null = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(null, 1)
-        os.dup2(null, 2)
-        yield
-    finally:
-        for descriptor, copy in enumerate(saved, start=1):
-            os.dup2(copy, descriptor)
-            os.close(copy)
-        os.close(null)
 
 
 def pyterrier_pisa() -> Any:

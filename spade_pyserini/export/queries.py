@@ -1,9 +1,9 @@
-"""Write the queries of topics in the formats of other engines.
+"""Write topics as queries in the formats of other engines.
 
 ==============  ============================================================================
 ``opensearch``  the body of ``_msearch``: for each topic the line ``{}``, then a line with the query
 ``pisa``        PyTerrier's columns: ``{"qid": "7", "query": "", "query_toks": {"cat": 1}}``
-``milvus``      ``{"qid": "7", "vector": {"4937": 1.0}}``; a dimension is the id of a WordPiece
+``milvus``      ``{"qid": "7", "vector": {"4937": 1.0}}``; the dimensions are WordPiece ids
 ==============  ============================================================================
 """
 
@@ -20,7 +20,15 @@ from spade_pyserini.errors import UsageError
 from spade_pyserini.export.opensearch import FIELD_TYPES, search_body
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.outputs import refuse_existing
-from spade_pyserini.models.queries import QueryEncoder, as_queries
+from spade_pyserini.formats.query_side import BOOLEAN, read_side
+from spade_pyserini.index.queries import MakeQueries
+from spade_pyserini.models.queries import (
+    QueryEncoder,
+    as_queries,
+    check_queries,
+    check_vocabulary,
+    open_queries,
+)
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Topic
 
@@ -33,8 +41,8 @@ class QueryOptions:
     """How to write queries.
 
     engine: one of `ENGINES`.
-    field, hits, with_text: for OpenSearch, the type of the field, the number of hits, and whether
-        hits contain titles and texts.
+    field, hits, with_text: for OpenSearch, the type of the field with the impacts, the number of
+        hits, and whether hits contain titles and texts.
     """
 
     engine: str
@@ -47,6 +55,25 @@ class QueryOptions:
             raise UsageError(f"engine must be one of {', '.join(ENGINES)}, not {self.engine}")
 
 
+def read_queries(
+    tokenizer: str | Path, side: str | Path | None = None, queries: MakeQueries | None = None
+) -> QueryEncoder:
+    """Return the query encoder of an export, from the files next to the export.
+
+    ``tokenizer`` is the export's file ``X.tokenizer.json``, and ``side`` its file
+    ``X.queries.json``; queries of an export without the latter are boolean. ``queries`` makes the
+    encoder from the tokenizer if queries need a neural model.
+    """
+    wordpieces = WordPieces.load(tokenizer)
+    described, weights = read_side(Path(side)) if side else (BOOLEAN, {})
+    if queries is None:
+        return open_queries(described, wordpieces, weights, side)
+    encoder = queries(wordpieces)
+    check_vocabulary(encoder, wordpieces, tokenizer)
+    check_queries(described, encoder, side or tokenizer)
+    return encoder
+
+
 def write_queries(
     topics: list[Topic],
     queries: WordPieces | QueryEncoder,
@@ -57,10 +84,10 @@ def write_queries(
 ) -> int:
     """Write the queries of all topics, in their order; return how many were written.
 
-    ``queries`` encodes the topics; a tokenizer stands for boolean queries. A topic without any term
-    has no hits. For OpenSearch, it becomes a query that matches nothing, because responses are
-    identified by their order. For PISA and Milvus, which refuse empty queries, it is left out. A
-    warning names such topics.
+    ``queries`` encodes the topics; with a tokenizer, queries are boolean (each WordPiece has the
+    weight 1). A topic without any term has no hits. For OpenSearch, it becomes a query that matches
+    nothing, because responses are identified by their order. For PISA and Milvus, which refuse
+    empty queries, it is left out. A warning lists the first of these topics.
     """
     path = Path(output)
     refuse_existing(path, overwrite)

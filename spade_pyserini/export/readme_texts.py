@@ -1,5 +1,9 @@
 """Templates of the READMEs of exports; `string.Template` fills in names such as ``$engine``."""
 
+from __future__ import annotations
+
+from spade_pyserini.formats.query_side import BOOLEAN_KIND, NEURAL, TABLE, WORDS, QuerySide
+
 # The last part of the file name of queries, by engine.
 QUERY_SUFFIXES = {"ciff": "tsv", "pisa": "jsonl", "opensearch": "ndjson", "milvus": "jsonl"}
 
@@ -9,14 +13,15 @@ The index was built without a tokenizer. To make queries, name the model that en
 """
 
 _MAKE_QUERIES = """\
-    spade topics --topics TOPICS --tokenizer $tokenizer --to $engine --output $queries
+    spade topics --topics TOPICS $encoding --to $engine --output $queries
 """
 
 TOPICS = {
     "ciff": """\
-    spade topics --topics TOPICS --tokenizer $tokenizer --output $queries
+    spade topics --topics TOPICS $encoding --output $queries
 
-writes a line `qid <tab> term term ...` for each topic of the file TOPICS.
+writes a line `qid <tab> term term ...` for each topic of the file TOPICS. A term of weight n is
+written n times.
 """,
     "pisa": _MAKE_QUERIES
     + """
@@ -59,26 +64,72 @@ for line in open("$queries"):
 }
 
 _INTRODUCTION = """\
-$documents documents of $corpus, encoded by $model. The terms are WordPieces. A query is the set of
-its WordPieces, and the score of a document is the sum of their impacts.
+$documents documents of $corpus, encoded by $model.
 """
+
+_SCORES = {
+    BOOLEAN_KIND: """\
+The terms are WordPieces. A query is the set of its WordPieces, and the score of a document is the
+sum of their impacts.
+""",
+    WORDS: """\
+The terms are words, in lower case. A query is the set of its words, and the score of a document is
+the sum of their impacts.
+""",
+    TABLE: """\
+The terms are WordPieces. Each distinct WordPiece of a query has a weight, which `$side` next to
+this file lists; a WordPiece without a weight is ignored. The score of a document is the sum of
+weight times impact.
+""",
+    NEURAL: """\
+The terms are WordPieces. The model `$query_model` encodes a query: it returns terms with
+weights, including terms that the query does not have. The score of a document is the sum of weight
+times impact. In the calls below, `$query_model` stands for the name or the folder of this model.
+""",
+}
+
+_PROMPT = """\
+The text `$prompt` is put before each query.
+"""
+
+
+def introduction(side: QuerySide) -> str:
+    """Return the first paragraph of a README: the terms, the queries and the scores."""
+    return _INTRODUCTION + _SCORES[side.kind] + (_PROMPT if side.prompt else "")
+
+
+# Parts of a README that are empty unless a neural model encodes the queries of the export.
+NEURAL_PARTS = {
+    "example_note": """\
+In this example both terms have weight 1; the model would give them other weights. """,
+    "neural_import": "from spade_pyserini.search.query_models import neural_queries\n",
+    "pisa_import": """\
+from spade_pyserini.export.queries import read_queries
+from spade_pyserini.search.query_models import neural_queries
+""",
+    "pisa_queries": ", queries=read_queries($query_arguments)",
+}
 
 TEXTS = {
     "ciff": "# $name\n\n"
-    + _INTRODUCTION
     + """\
+$introduction
 The file is in CIFF, the Common Index File Format. Impacts are stored as term frequencies, so the
-engine must sum the frequencies of the query terms, without BM25 and length normalization. It must
-not change the terms: no stemming, no stop words.
+engine must sum the frequencies of the query terms, each times its weight, without BM25 and length
+normalization. It must not change the terms: no stemming, no stop words.
 
-Search the file from Python (the complete file is read into memory, so it must be small):
+Search the file from Python (the complete file is read into memory, so it must be small).
+${example_note}The query is written as its terms with their weights:
 
 ```python
 from spade_pyserini.export.ciff import read_ciff
 
 vectors = read_ciff($name_literal).vectors
-terms = "$example".split()
-scores = {docid: sum(vector.get(term, 0) for term in terms) for docid, vector in vectors.items()}
+query = $example_weights
+scores = {
+    docid: sum(weight * vector.get(term, 0) for term, weight in query.items())
+    for docid, vector in vectors.items()
+}
 print(sorted(scores.items(), key=lambda item: -item[1])[:10])
 ```
 
@@ -86,23 +137,24 @@ print(sorted(scores.items(), key=lambda item: -item[1])[:10])
 
 $topics""",
     "pisa": "# $name for PISA\n\n"
-    + _INTRODUCTION
     + """\
+$introduction
 PISA needs `pip install 'spade_pyserini[pisa]'`. Run these lines in the folder of this file:
 
 ```python
 from spade_pyserini.export.pisa import PisaSearcher
-
-for hit in PisaSearcher($name_literal).search("$example"):
+$pisa_import
+searcher = PisaSearcher($name_literal$pisa_queries)
+for hit in searcher.search("$example"):
     print(hit.docid, hit.score)
 ```
 
-## Queries of a file
+## Queries from a file
 
 $topics""",
     "opensearch": "# $name for OpenSearch and Elasticsearch\n\n"
-    + _INTRODUCTION
     + """\
+$introduction
 Run these commands in the folder of this file. If the server needs a password, use its https address
 and add `-u USER:PASSWORD` to each call of curl.
 
@@ -120,31 +172,32 @@ Load the documents; `"errors":false` means that all documents of a file were sto
             -H 'Content-Type: application/x-ndjson' --data-binary "@$$part"
     done
 
-Search for the two terms with the largest impacts in a document:
+${example_note}Search for the two terms that add most to the score of a document:
 
     curl -sS -XPOST "$$HOST/$collection/_search?pretty" -H 'Content-Type: application/json' \\
         --data-binary @$file.query.json
 
-## Queries of a file
+## Queries from a file
 
 $topics""",
     "milvus": "# $collection in Milvus\n\n"
-    + _INTRODUCTION
     + """\
+$introduction
 Milvus needs `pip install 'spade_pyserini[milvus]'`. A dimension of the field `impacts` is the id of
 a WordPiece. Run these lines in the folder of this file:
 
 ```python
 from spade_pyserini.export.milvus import MilvusSearcher
-from spade_pyserini.models.wordpieces import WordPieces
-
-searcher = MilvusSearcher($uri_literal, "$collection", WordPieces.load($tokenizer_literal))
+from spade_pyserini.export.queries import read_queries
+$neural_import
+queries = read_queries($query_arguments)
+searcher = MilvusSearcher($uri_literal, "$collection", queries)
 for hit in searcher.search("$example"):
     print(hit.docid, hit.score)
 searcher.close()
 ```
 
-## Queries of a file
+## Queries from a file
 
 $topics""",
 }

@@ -1,4 +1,4 @@
-"""Read vectors for engines whose queries are encoded by a tokenizer, and check their terms."""
+"""Read the vectors of an index, and check that the vocabulary of the tokenizer has their terms."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def vectors_in_vocabulary(
 ) -> Iterator[ImpactVector]:
     """Yield every vector of an index.
 
-    Raises `ArtifactError` at a term that is not in the vocabulary of the tokenizer, unless terms
-    are words: ``side`` is the query side of the index.
+    ``side`` describes how the queries of the index are encoded. Raises `ArtifactError` at a term
+    that is not in the vocabulary of the tokenizer, unless the terms of the index are words.
     """
     if side.kind == WORDS:
         yield from postings.all_vectors()
@@ -25,6 +25,6 @@ def vectors_in_vocabulary(
     for vector in postings.all_vectors():
         if unknown := vector.impacts.keys() - wordpieces.term_ids.keys():
             message = f"the term {min(unknown)!r} of the document {vector.docid!r} is not in the"
-            cure = "give tokenizer=PATH of the index's model"
+            cure = "give the tokenizer of the index's model with tokenizer=PATH"
             raise ArtifactError(f"{message} vocabulary of the tokenizer; {cure}")
         yield vector

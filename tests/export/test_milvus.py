@@ -1,4 +1,4 @@
-"""Export to Milvus: same hits; the old collection stays until the new collection is complete."""
+"""Export to Milvus: equal hits; the old collection stays until the new collection is complete."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def test_impacts_that_both_fields_would_round(tmp_path: Path, field: str) -> Non
     (tmp_path / "v").mkdir()
     (tmp_path / "v" / "a.jsonl").write_text('{"id": "a", "vector": {"cat": 600}}')
     build_foreign_index(tmp_path / "v", tmp_path / "x")
-    with pytest.raises(UsageError, match=f"600, but {field} is exact to 511 only; encode"):
+    with pytest.raises(UsageError, match=f"600, but {field} is exact only to 511; quant"):
         write_bulk(tmp_path / "x", tmp_path / "out", BulkOptions(field))
 
 
@@ -204,7 +204,7 @@ def feature_search(
 def test_an_export_that_was_killed_is_completed(
     tiny_index: Path, tmp_path: Path, run: Commands
 ) -> None:
-    """A killed export leaves files without a mapping, and its private folder next to them."""
+    """A killed export leaves files without a mapping, and its temporary folder next to them."""
     base = tmp_path / "x"
     flags = ("--index", tiny_index, "--to", "opensearch", "--output", base)
     assert run("export", *flags).code == 0

@@ -1,4 +1,4 @@
-"""Export to PISA: the same hits."""
+"""Export to PISA: PISA returns the same hits as Lucene."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _no_space(*_: object) -> None:
 def test_pisa_replaces_nothing_but_a_pisa_index(
     tiny_index: Path, tmp_path: Path, run: Commands
 ) -> None:
-    """These checks need no PISA."""
+    """These checks do not need an installed PISA."""
     thesis = tmp_path / "thesis" / "chapter1.tex"
     thesis.parent.mkdir()
     thesis.write_text("keep")

@@ -1,4 +1,4 @@
-"""The README of an export: its commands and programs work as they are written there."""
+"""The commands and programs in the README of an export work as written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pytest
 
 from spade_pyserini import ImpactSearcher, SpadeModel, build_impact_index, encode_corpus
 from spade_pyserini import open_corpus as open_documents
-from spade_pyserini.export.readme import collection_name, example_query
+from spade_pyserini.export.examples import example_query
+from spade_pyserini.export.readme import collection_name
 from tests.commands import Commands, child, copy_artifact, shell
 from tests.docs.pages import fenced
 from tests.export.engine_server import recording_server
@@ -25,7 +26,7 @@ TOPICS = "7\tthe old cat\n8\t[SEP]\n9\ta big dog, a dog\n"
 
 
 def blocks(readme: Path) -> list[str]:
-    """The indented blocks of a README: commands for a shell."""
+    """Return the indented blocks of a README, which are shell commands."""
     text = re.sub(r"^```python\n.*?^```", "", readme.read_text(), flags=re.DOTALL | re.MULTILINE)
     found = re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", text, re.MULTILINE)
     return [block for block in found if block.strip()]
@@ -124,9 +125,6 @@ def test_the_readme_of_ciff(tiny_index: Path, tmp_path: Path, run: Commands) -> 
     done = shell(command.replace("TOPICS", "topics.tsv").replace("spade topics", PROGRAM), tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "queries.tsv").read_text().splitlines()[0] == "7\tthe old cat"
-    (tmp_path / "t.ciff").unlink()
-    again = run(*call)
-    assert again.code == 1 and "t.ciff.README.md exists already" in again.err
 
 
 def test_an_index_without_a_tokenizer(
@@ -165,3 +163,29 @@ def test_the_programs_of_pisa_and_milvus(
     assert done.returncode == 0, done.stderr
     assert "1 topics have no terms and therefore no hits: 8" in done.stderr
     assert first.docid in run_program(many, tmp_path)
+
+
+def test_an_interrupted_export_is_completed(
+    tiny_index: Path, tmp_path: Path, run: Commands
+) -> None:
+    """The README is written first. After a kill, the same command completes the export."""
+    call = ("export", "--index", tiny_index, "--to", "ciff", "--output", tmp_path / "x.ciff")
+    assert run(*call).code == 0
+    content = (tmp_path / "x.ciff").read_bytes()
+    (tmp_path / "x.ciff").unlink()
+    assert run(*call).code == 0
+    assert (tmp_path / "x.ciff").read_bytes() == content
+    assert "x.ciff exists already" in run(*call).err
+    (tmp_path / "x.ciff").unlink()
+    (tmp_path / "x.ciff.README.md").write_text("mine\n")
+    refused = run(*call)
+    assert refused.code == 1 and "x.ciff.README.md exists already" in refused.err
+    assert (tmp_path / "x.ciff.README.md").read_text() == "mine\n"
+    assert not (tmp_path / "x.ciff").exists()
+
+
+def test_a_failed_export_leaves_no_readme(tiny_index: Path, tmp_path: Path, run: Commands) -> None:
+    (tmp_path / "x.ciff").write_text("mine\n")
+    call = ("export", "--index", tiny_index, "--to", "ciff", "--output", tmp_path / "x.ciff")
+    assert run(*call).code == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["x.ciff"]
