@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,18 +15,51 @@ from spade_pyserini.encode import EncodeOptions, Part
 from spade_pyserini.train import Recipe
 from tests.baselines.test_expand import save_t5
 from tests.conftest import write_corpus
+from tests.faults.budget import Budget, minutes, processes
 from tests.faults.scenarios import Inputs
 from tests.faults.supervisor import Supervisor
 from tests.faults.syscalls import is_supported
 from tests.faults.table import Faults, seed
 
 FAULTS = Faults(seed())
+BEGAN = time.monotonic()
 
 
 @pytest.fixture(scope="session")
 def faults() -> Faults:
-    """The faults of all tests of this run."""
+    """The record of the faults that the tests of this process have tried."""
     return FAULTS
+
+
+@pytest.fixture
+def budget(run_budget: Budget) -> Budget:
+    """The time of the run. A test that uses this fixture gets a part of it."""
+    run_budget.start_test()
+    return run_budget
+
+
+@pytest.fixture(scope="session")
+def run_budget(request: pytest.FixtureRequest) -> Budget:
+    """The time of the run, divided among the tests that use `budget`."""
+    tests = [item for item in request.session.items if "budget" in _fixture_names(item)]
+    return Budget(minutes(), len(tests), processes(), began=BEGAN)
+
+
+def _fixture_names(item: pytest.Item) -> list[str]:
+    return item.fixturenames if isinstance(item, pytest.Function) else []
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In a worker process of pytest-xdist, hand the faults to the main process."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["faults"] = FAULTS.to_plain()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Collect the faults of a worker process that has ended."""
+    if plain := getattr(node, "workeroutput", {}).get("faults"):
+        FAULTS.add(plain)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -36,7 +71,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def supervisor() -> Iterator[Supervisor]:
-    """Runs commands with faults; the test is skipped where the system cannot do that."""
+    """Runs commands with faults. Tests are skipped on systems without seccomp notifications."""
     if not is_supported():
         pytest.skip("needs seccomp notifications of Linux 5.5 or later on x86-64 or aarch64")
     with Supervisor() as running:

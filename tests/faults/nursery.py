@@ -1,7 +1,8 @@
-"""A process that imports everything once and forks a child for each command, to save time.
+"""The nursery: a process that imports all libraries once and forks a child for each command.
 
-It never starts a JVM, which would not survive a fork, and never computes with torch. Requests and
-answers are JSON messages on a socket. `tests.faults.supervisor` starts it.
+This saves the time of the imports in each command. The nursery itself never starts a JVM and never
+computes with torch, because their threads would not survive a fork. Requests and answers are JSON
+messages on a socket. `tests.faults.supervisor` starts the nursery.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ END = b"\n"
 
 
 def main() -> None:
-    """Answer the requests on the first socket; send descriptors of filters on the second."""
+    """Answer the requests on the first socket.
+
+    On the second socket, children send the descriptors of their seccomp filters.
+    """
     import importlib
 
     from spade_pyserini.cli import registry
@@ -71,14 +75,14 @@ def receive(channel: socket.socket) -> dict[str, Any] | None:
 
 
 def _serve(channel: socket.socket, descriptors: socket.socket, request: dict[str, Any]) -> None:
-    """Run a command in a child, and report its process, its exit code and its memory."""
+    """Run a command in a child; report its process id, its exit code and its peak memory."""
     began = time.monotonic()
     process = os.fork()
     if process == 0:
         channel.close()
         os._exit(_run(descriptors, request))
     send(channel, {"process": process})
-    while True:  # the time limit includes the time that a child waits
+    while True:  # the limit is for elapsed time, not for CPU time
         done, status, usage = os.wait4(process, os.WNOHANG)
         if done:
             break
@@ -90,7 +94,7 @@ def _serve(channel: socket.socket, descriptors: socket.socket, request: dict[str
 
 
 def _run(descriptors: socket.socket, request: dict[str, Any]) -> int:
-    """Run a command in this process, a child, and return the exit code."""
+    """Run a command in this process, which is a forked child; return the exit code."""
     from spade_pyserini.cli.main import main as spade
 
     os.setsid()

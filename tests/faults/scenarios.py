@@ -1,4 +1,4 @@
-"""Every command that writes: how to call it, what must exist before, and what it must leave."""
+"""Scenarios: commands that write files, with their arguments and the inputs that they need."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Inputs:
 class Scenario:
     """A command. ``{name}`` in its arguments is a path of `Inputs`; other paths are outputs.
 
-    - ``before``: inputs that are copied into the folder of the outputs first.
-    - ``again``: arguments that the second call needs in addition.
+    - ``before``: inputs that are copied to the path of the output, ``x``, before the command runs.
+    - ``again``: additional arguments when the command runs again after a fault.
     - ``lucene``: the output ``x`` is a Lucene index.
     - ``replaces``: the output is an existing index; readers see it until the new one is complete.
     - ``java``: the command starts the JVM, which takes more than a second.
@@ -79,7 +79,7 @@ class Scenario:
         return folder
 
     def contents(self, folder: Path) -> dict[str, object]:
-        """Return the files of the folder by name, without the parts that differ between runs."""
+        """Return the contents of files by name, without the parts that differ between runs."""
         left: dict[str, object] = {}
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(folder).as_posix()
@@ -93,7 +93,7 @@ class Scenario:
 
 
 def _content(path: Path) -> object:
-    if path.name == "log.jsonl":  # the speed of a training run differs
+    if path.name == "log.jsonl":  # the speed differs between runs
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         return [{**line, "documents_per_second": None} for line in lines]
     if path.name.endswith(".manifest.json"):
@@ -104,13 +104,16 @@ def _content(path: Path) -> object:
 
 
 def index_contents(index: Path) -> object:
-    """Verify an index; return all its vectors or, for a BM25 index, its hits."""
+    """Verify an index, and return its hits and vectors as `answers` does."""
     verify_index(index)
     return answers(index)
 
 
 def answers(index: Path) -> object:
-    """Return what a reader of an index sees; None if it cannot be opened."""
+    """Return the hits for `QUERY` and, of an impact index, all vectors.
+
+    None if the index does not exist or cannot be read.
+    """
     try:
         if manifest_path(index).is_file() and IndexManifest.load(index).kind == "bm25":
             with Bm25Searcher(index) as bm25:

@@ -1,4 +1,4 @@
-"""Run commands with a fault: a kill or a full disk at a chosen system call."""
+"""Run commands with a fault: kill them, or simulate a full disk, at a chosen system call."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ ORPHAN_SECONDS = 30.0  # time for the children of a killed process to end
 
 
 class Fault(NamedTuple):
-    """A ``kill`` at system call number ``at``, from 1, or a disk that is ``full`` from there on."""
+    """A fault at system call number ``at``, counted from 1.
+
+    kind: ``kill`` kills the process at this call; ``full`` simulates a full disk from this call on.
+    """
 
     kind: str
     at: int
 
 
 class Limits(NamedTuple):
-    """Time and memory of a command; ``megabytes`` is 0 for no limit of the memory."""
+    """Limits of time and memory of a command; 0 ``megabytes`` means that memory is not limited."""
 
     seconds: float = SECONDS
     megabytes: int = 0
@@ -39,7 +42,8 @@ class Limits(NamedTuple):
 class Outcome(NamedTuple):
     """How a command ended.
 
-    calls: the system calls that changed files in its folder. megabytes: its largest memory.
+    code: its exit code. out, err: its output and its error messages. calls: the system calls that
+    changed, or would have changed, files in its folder. megabytes: its peak memory.
     orphans: whether children of the command were still running after `ORPHAN_SECONDS`.
     """
 
@@ -52,7 +56,7 @@ class Outcome(NamedTuple):
 
 
 class Supervisor:
-    """Runs commands of ``spade`` in children of the nursery; use it in a ``with`` statement."""
+    """Runs ``spade`` in children of `tests.faults.nursery`; use it in a ``with`` statement."""
 
     def __init__(self) -> None:
         pairs = [socket.socketpair() for _ in range(2)]
@@ -84,12 +88,13 @@ class Supervisor:
         fault: Fault | None = None,
         *,
         supervised: bool = True,
-        limits: Limits = Limits(),  # noqa: B008 - it cannot be changed
+        limits: Limits = Limits(),  # noqa: B008 - a NamedTuple cannot be changed
         observe: Callable[[Call], None] | None = None,
     ) -> Outcome:
-        """Run ``spade ARGUMENTS`` in ``folder``; the cache is in the folder as well.
+        """Run ``spade ARGUMENTS`` in ``folder``, with its cache in ``folder/cache``.
 
-        ``observe`` is called before each system call that changes files in the folder, while the
+        If ``supervised``, system calls that change files are intercepted, which ``fault`` and
+        ``observe`` need. ``observe`` is called before each such call in ``folder``, while the
         command waits.
         """
         out, err = (folder.with_name(f"{folder.name}.{name}") for name in ("stdout", "stderr"))
@@ -120,7 +125,7 @@ class Supervisor:
 
     def _receive(self) -> dict[str, Any]:
         message = nursery.receive(self._channel)
-        assert message is not None, "the nursery has died"
+        assert message is not None, "the process of tests.faults.nursery has ended"
         return message
 
     def _listener(self) -> int:
@@ -128,7 +133,7 @@ class Supervisor:
         return descriptors[0]
 
     def _supervise(self, listener: int | None, act: Callable[[Call], int | None]) -> dict[str, Any]:
-        """Answer the calls of a command until it has ended; return what the nursery reports."""
+        """Answer the system calls of a command until it ends; return the report of the nursery."""
         waiting = select.poll()
         waiting.register(self._channel, select.POLLIN)
         if listener is not None:
@@ -138,14 +143,17 @@ class Supervisor:
             if listener is not None and (state := events.get(listener)):
                 if state & select.POLLIN:
                     _answer_next(listener, act)
-                else:  # no process has the filter any more
+                else:  # all processes with the filter have ended
                     waiting.unregister(listener)
                 continue
             if self._channel.fileno() in events:
                 return self._receive()
 
     def _wait_for_group(self, process: int, listener: int | None) -> bool:
-        """Wait until the children of a command have ended; return False after `ORPHAN_SECONDS`."""
+        """Wait until the children of a command have ended.
+
+        After `ORPHAN_SECONDS`, kill them and return False.
+        """
         waiting = select.poll()
         if listener is not None:
             waiting.register(listener, select.POLLIN)
@@ -177,7 +185,11 @@ def _reaction(
     calls: list[Call],
     observe: Callable[[Call], None] | None,
 ) -> Callable[[Call], int | None]:
-    """Return what to do with a call: an error number, 0 to let it happen, None for a kill."""
+    """Return a function that handles a system call of the command.
+
+    The function returns an error number with which the call fails, 0 to let the call happen, or
+    None if the function has killed the process.
+    """
 
     def act(call: Call) -> int | None:
         if call.path is None or not call.path.is_relative_to(folder):

@@ -1,9 +1,9 @@
-"""See every system call with which a process and its children change files, before it is made.
+"""Intercept the system calls by which a process and its children change files.
 
 The process installs a seccomp filter that hands such calls to a supervisor in another process
 (``SECCOMP_RET_USER_NOTIF``, Linux 5.5 or later). The supervisor lets a call happen, answers it with
-an error such as ENOSPC, or kills the process. It sees the calls of Python, of Java and of libraries
-in Rust and C++ alike, and needs neither root nor a compiler.
+an error such as ENOSPC, or kills the process. The supervisor sees the calls of Python, of Java and
+of libraries in Rust and C++, and needs neither root nor a compiler.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
-# Position of the argument with a path, and of the descriptor that it is relative to (None: the
-# working folder). For calls on an open file the second is the descriptor, the first is None.
+# Positions of two arguments of a call: the path, and the descriptor of the folder that the path is
+# relative to (None: the working folder). For a call on an open file, the first position is None,
+# and the second is that of the file's descriptor.
 _AT, _PLAIN, _DESCRIPTOR = (1, 0), (0, None), (None, 0)
 # name: (number on x86-64, number on aarch64, arguments)
 CALLS: dict[str, tuple[int | None, int | None, tuple[int | None, int | None]]] = {
@@ -52,7 +53,7 @@ CALLS: dict[str, tuple[int | None, int | None, tuple[int | None, int | None]]] =
     "chmod": (90, None, _PLAIN),
     "fchmodat": (268, 53, _AT),
 }
-# Calls that need space on the disk: they fail when it is full.
+# Calls that need space on the disk: they fail when the disk is full.
 NEED_SPACE = {
     *("write", "pwrite64", "writev", "pwritev", "sendfile", "copy_file_range", "fallocate"),
     *("open", "openat", "creat", "link", "linkat", "symlink", "symlinkat", "mkdir", "mkdirat"),
@@ -71,7 +72,7 @@ _PATH_MAX = 4096
 
 
 class Call(NamedTuple):
-    """A system call that waits for an answer. ``path`` is what it would change, if known."""
+    """A system call that waits for an answer. ``path`` is the file it would change, or None."""
 
     identifier: int
     thread: int
@@ -117,7 +118,10 @@ def _numbers(column: int) -> dict[str, int]:
 
 
 def _program(numbers: dict[str, int], architecture: int) -> list[tuple[int, int, int, int]]:
-    """Return a filter that notifies about ``numbers``; an `open` only if it may create a file."""
+    """Return a BPF program that reports the system calls ``numbers`` to the supervisor.
+
+    Calls that open a file are reported only if they may create or truncate it.
+    """
     program = [
         (_LOAD, 0, 0, 4),
         (_EQUAL, 1, 0, architecture),
@@ -139,7 +143,7 @@ def _program(numbers: dict[str, int], architecture: int) -> list[tuple[int, int,
 
 
 def receive(listener: int) -> Call | None:
-    """Return the next call that waits; None if its thread has been killed meanwhile."""
+    """Return the next waiting system call; None if its thread has been killed meanwhile."""
     buffer = bytearray(_NOTIFICATION.size)
     try:
         fcntl.ioctl(listener, _RECEIVE, buffer)
@@ -159,7 +163,7 @@ def answer(listener: int, call: Call, error: int = 0) -> None:
     try:
         fcntl.ioctl(listener, _SEND, _ANSWER.pack(*values))
     except OSError as problem:
-        if problem.errno != errno.ENOENT:  # the thread has been killed
+        if problem.errno != errno.ENOENT:  # ENOENT: the thread has been killed
             raise
 
 
@@ -175,14 +179,17 @@ def _path(
         name = _string(process / "mem", arguments[text])
         folder = process / "cwd"
         if descriptor is not None and (number := arguments[descriptor] & 0xFFFFFFFF) < 1 << 31:
-            folder = process / "fd" / str(number)  # a negative number is AT_FDCWD
+            folder = process / "fd" / str(number)  # AT_FDCWD is negative: the working folder
         return Path(os.path.normpath(folder.readlink() / os.fsdecode(name)))
     except (OSError, ValueError):
         return None
 
 
 def _string(memory: Path, address: int) -> bytes:
-    """Return the text at an address of another process; reads no further than its page."""
+    """Return the C string at an address of another process.
+
+    Memory is read page by page, because the page after the end of the string may not exist.
+    """
     text = b""
     with memory.open("rb", buffering=0) as stream:
         while b"\0" not in text and len(text) < _PATH_MAX:

@@ -1,7 +1,7 @@
-"""A bit flipped in every kind of file: damage is an error, never another result.
+"""A flipped bit in any file causes an error or has no effect; it never causes a wrong result.
 
-Texts of the user (corpora, topics, judgements, runs) have no checksums, and a model's settings may
-be edited: they are left out.
+The tests leave out the files of users (corpora, topics, judgements, runs), which have no checksums,
+and the settings of a model, which users may edit.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from spade_pyserini.index.verify import verify_index
 from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.search.bm25 import Bm25Searcher
 from spade_pyserini.train.checkpoint import load_checkpoint, save_checkpoint
+from tests.faults.budget import Budget
 from tests.faults.scenarios import Inputs
 from tests.faults.table import Faults
 from tests.faults.trials import run_here
@@ -38,7 +39,7 @@ Use = Callable[[Path], object]
 
 
 class Artifacts:
-    """Something of every kind that commands write, and a function that reads all of it."""
+    """An artifact of each kind that commands write, with a function that reads all its files."""
 
     def __init__(self, inputs: Inputs, folder: Path) -> None:
         self.inputs = inputs
@@ -118,23 +119,29 @@ KINDS = (
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("flips", [1, pytest.param(12, marks=pytest.mark.slow)])
 def test_a_flipped_bit_in_every_file(
-    artifacts: Artifacts, faults: Faults, tmp_path: Path, kind: str, flips: int
+    artifacts: Artifacts, faults: Faults, budget: Budget, tmp_path: Path, kind: str, flips: int
 ) -> None:
     source, use = artifacts.kinds[kind]
     expected = use(_copy(source, tmp_path / "expected"))
     numbers = random.Random(faults.seed)
     name = f"flipped bit, {kind}"
-    for file in _files(source):
-        for _ in range(flips):
-            copy = _copy(source, tmp_path / "damaged")
-            problem = _try_flip(copy.parent / file, copy, use, expected, numbers)
-            faults.record(name, problem, f"pytest tests/faults/test_flipped_bits.py -k '{kind}'")
-            shutil.rmtree(copy.parent)
+    files = _files(source) * flips
+    tried = 0
+    for file in budget.within(files, least=len(files) // flips):  # each file at least once
+        copy = _copy(source, tmp_path / "damaged")
+        problem = _try_flip(copy.parent / file, copy, use, expected, numbers)
+        tried += 1
+        faults.record(name, problem, f"pytest tests/faults/test_flipped_bits.py -k '{kind}'")
+        shutil.rmtree(copy.parent)
+    faults.record_left(name, len(files) - tried)
     assert not faults.problems(name), faults.table()
 
 
 def _copy(source: Path, target: Path) -> Path:
-    """Copy an artifact and what is next to it; a copy is checked, as on another machine."""
+    """Copy an artifact and the files next to it; return the path of the copy.
+
+    Checksums of a new path have not been verified before, so readers verify them.
+    """
     target.mkdir()
     for path in (source, *source.parent.glob(f"{source.name}.*")):
         if path.is_dir():
@@ -145,7 +152,10 @@ def _copy(source: Path, target: Path) -> Path:
 
 
 def _files(artifact: Path) -> list[str]:
-    """The files of an artifact and those next to it, relative to its parent folder."""
+    """Return the paths of an artifact's files and of the files next to it.
+
+    The paths are relative to the parent folder. Empty files, locks and `EDITABLE` are left out.
+    """
     paths = [artifact, *artifact.parent.glob(f"{artifact.name}.*")]
     files = [path for path in paths if path.is_file()]
     files += [file for path in paths for file in path.rglob("*") if file.is_file()]
@@ -161,7 +171,7 @@ def _try_flip(
     content[bit // 8] ^= 1 << bit % 8
     path.write_bytes(content)
     try:
-        return None if use(artifact) == expected else f"{path.name}, bit {bit}: another result"
+        return None if use(artifact) == expected else f"{path.name}, bit {bit}: the result differs"
     except SpadeError as error:
         if str(artifact.parent) in str(error):
             return None

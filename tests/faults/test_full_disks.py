@@ -1,7 +1,7 @@
-"""A full disk causes a one-line error that names the output, and nothing is lost.
+"""A full disk causes a one-line error that names the output; a second run completes the output.
 
-One test writes to a small tmpfs, if it may mount one. The other makes all system calls fail that
-need space, from a chosen call on.
+One test writes to a small tmpfs; it is skipped without the right to mount one. In the other test,
+all system calls that need space fail, from a chosen call on.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.budget import Budget
 from tests.faults.scenarios import BY_NAME, SCENARIOS, Inputs
 from tests.faults.supervisor import Supervisor
 from tests.faults.table import Faults
@@ -30,7 +31,7 @@ SLOW = {"index-anserini", "train"}
 
 @pytest.fixture
 def small_disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A small file system; needs root."""
+    """Mount a small file system, which needs root; yield its folder."""
     folder = tmp_path.resolve() / "disk"
     folder.mkdir()
     limit = request.node.callspec.params["limit"]
@@ -70,8 +71,13 @@ def test_a_small_disk(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [scenario.name for scenario in SCENARIOS])
 def test_full_at_some_call(
-    name: str, supervisor: Supervisor, inputs: Inputs, faults: Faults, tmp_path: Path
+    name: str,
+    supervisor: Supervisor,
+    inputs: Inputs,
+    faults: Faults,
+    budget: Budget,
+    tmp_path: Path,
 ) -> None:
     trials = Trials(supervisor, inputs, BY_NAME[name], tmp_path)
-    trials.run(faults, "full", MOST)
+    trials.run(faults, budget, "full", MOST)
     assert not faults.problems(f"full disk, {name}"), faults.table()

@@ -1,4 +1,7 @@
-"""Search at every moment of a change of the index: the old answer, then the new one."""
+"""While a command changes an index, a search sees either the old or the new index.
+
+After a search has seen the new index, no search sees the old one.
+"""
 
 from __future__ import annotations
 

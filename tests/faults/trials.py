@@ -1,4 +1,4 @@
-"""Try faults on a scenario: run it with a fault, run it again, and compare the result."""
+"""Try faults on a scenario: run it with a fault, run it again, and check the final result."""
 
 from __future__ import annotations
 
@@ -14,16 +14,23 @@ from typing import NamedTuple
 
 from spade_pyserini.cli.main import main
 from spade_pyserini.errors import SpadeError
+from tests.faults.budget import Budget
 from tests.faults.scenarios import Inputs, Scenario, answers
 from tests.faults.supervisor import Fault, Outcome, Supervisor
 from tests.faults.syscalls import NEED_SPACE
 from tests.faults.table import AT_VARIABLE, MOST_VARIABLE, Faults
 
-EXISTS = "exists already"  # the error if the command had finished its output before the kill
+# If the output was complete before the kill, the second run fails with this message.
+EXISTS = "exists already"
 
 
 class Reference(NamedTuple):
-    """A run of a scenario without faults: its system calls, and the files that it wrote."""
+    """A run of a scenario without faults.
+
+    - ``calls``: its system calls. ``needs_space``: numbers of those that need space on the disk.
+    - ``contents``: the contents of its output.
+    - ``old_answers``, ``new_answers``: results of a search in the index before and after the run.
+    """
 
     calls: list[str]
     needs_space: list[int]
@@ -56,19 +63,23 @@ class Trials:
             answers(folder / "x") if scenario.lucene else None,
         )
 
-    def run(self, faults: Faults, kind: str, most: int | None) -> None:
-        """Try a fault at every call, or at ``most`` of them."""
+    def run(self, faults: Faults, budget: Budget, kind: str, most: int | None) -> None:
+        """Try a fault at every system call, or at ``most`` of them, in random order."""
         calls = range(1, len(self.reference.calls) + 1)
         moments = self.reference.needs_space if kind == "full" else list(calls)
-        for at in chosen(moments, most, faults.seed):
+        selected = chosen(moments, most, faults.seed)
+        name = f"{_NAMES[kind]}, {self.scenario.name}"
+        tried = 0
+        for at in budget.within(selected):
             problem = self.try_fault(Fault(kind, at))
-            name = f"{_NAMES[kind]}, {self.scenario.name}"
+            tried += 1
             call = self.reference.calls[at - 1]
             repeat = f"{AT_VARIABLE}={at} pytest tests/faults -k '{kind} and {self.scenario.name}'"
             faults.record(name, problem and f"at call {at}, {call}: {problem}", repeat)
+        faults.record_left(name, len(selected) - tried)
 
     def try_fault(self, fault: Fault) -> str | None:
-        """Run the scenario with a fault, then again without; return what is wrong."""
+        """Run the scenario with a fault, then without one; return what is wrong, or None."""
         folder = self.scenario.prepare(self.inputs, self.folder / f"{fault.kind}.{fault.at}")
         done = self.supervisor.run(self.scenario.arguments(self.inputs), folder, fault)
         try:
@@ -77,7 +88,7 @@ class Trials:
             shutil.rmtree(folder)
 
     def _problem_of(self, fault: Fault, done: Outcome, folder: Path) -> str | None:
-        """Return what is wrong right after the fault."""
+        """Check the state right after the fault; return what is wrong, or None."""
         if done.orphans:
             return "children of the command did not end"
         if fault.kind == "full" and done.code:
@@ -90,7 +101,7 @@ class Trials:
         return None
 
     def _problem_after(self, folder: Path) -> str | None:
-        """Run the command again and return what is wrong with the result."""
+        """Run the command again; return what is wrong with its result, or None."""
         code, err = run_here(self.scenario.arguments(self.inputs, again=True), folder)
         if code and EXISTS not in err:
             return f"the second run fails with code {code}: {err.strip()[-500:]}"
@@ -105,31 +116,30 @@ _NAMES = {"kill": "kill -9", "full": "full disk"}
 
 
 def chosen(moments: list[int], most: int | None, seed: int) -> list[int]:
-    """Return the calls to try: all, ``most`` of them, or the one of ``$FAULTS_AT``.
+    """Return the system calls to try, in random order: ``most`` of ``moments``, or all for None.
 
-    ``$FAULTS_MOST`` replaces ``most``, for a run that takes less time or tries more.
+    ``$FAULTS_AT`` selects a single call. ``$FAULTS_MOST`` replaces ``most``.
     """
     if single := os.environ.get(AT_VARIABLE):
         return [int(single)]
     if limit := os.environ.get(MOST_VARIABLE):
         most = int(limit)
-    if most is None or most >= len(moments):
-        return moments
-    return sorted(random.Random(seed).sample(moments, most))
+    number = len(moments) if most is None else min(most, len(moments))
+    return random.Random(seed).sample(moments, number)
 
 
 def problem_of_full_disk(done: Outcome) -> str | None:
-    """Return what is wrong with the message about a full disk."""
+    """Return what is wrong with the exit code or the error message after a full disk, or None."""
     lines = [line for line in done.err.splitlines() if line.startswith("error: ")]
     if done.code != 1 or "Traceback" in done.err or len(lines) != 1:
         return f"a full disk gives code {done.code} and {done.err.strip()[-800:]!r}"
     if "disk is full" not in lines[0] or "x" not in lines[0].partition("error: ")[2].split(":")[0]:
-        return f"the message does not name the file and the cure: {lines[0]!r}"
+        return f"the message does not name the output or the full disk: {lines[0]!r}"
     return None
 
 
 def differences(expected: dict[str, object], left: dict[str, object]) -> str | None:
-    """Return the names of files that are missing, were left over, or have other contents."""
+    """Return a list of files that are missing, left over or different; None if there are none."""
     wrong = [f"{name} is missing" for name in expected if name not in left]
     wrong += [f"{name} is left over" for name in left if name not in expected]
     wrong += [f"{name} differs" for name in left if expected.get(name, left[name]) != left[name]]
@@ -137,7 +147,7 @@ def differences(expected: dict[str, object], left: dict[str, object]) -> str | N
 
 
 def run_here(arguments: list[str], folder: Path) -> tuple[int, str]:
-    """Run a command in this process, where Java and all imports are ready."""
+    """Run a command in this process, to save time; return the exit code and the error messages."""
     errors = io.StringIO()
     handler = logging.StreamHandler(errors)
     logging.getLogger("spade_pyserini").addHandler(handler)
@@ -155,7 +165,7 @@ def run_here(arguments: list[str], folder: Path) -> tuple[int, str]:
 
 @contextlib.contextmanager
 def environment_variable(name: str, value: str) -> Iterator[None]:
-    """Set an environment variable in the block."""
+    """Set an environment variable in a ``with`` block."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:
