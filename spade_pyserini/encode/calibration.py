@@ -1,4 +1,4 @@
-"""The scale of quantization for a model that was saved without one."""
+"""Compute the scale of quantization for a model that was saved without a scale."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spade_pyserini.progress import counting_bar
 
 
 def calibrated_scale(encoder: DocumentEncoder, texts: list[str]) -> float:
-    """The scale that gives the largest weight in these texts the largest impact."""
+    """Return the scale with which the largest weight in these texts becomes the largest impact."""
     ids = [document.ids for document in encoder.cut_documents(texts)]
     largest = 0.0
     with (

@@ -1,4 +1,4 @@
-"""Encode a corpus: fit the encoder to the corpus, then encode its shards."""
+"""Encode a corpus: compute the settings that depend on the corpus, then encode its shards."""
 
 from __future__ import annotations
 
@@ -35,14 +35,11 @@ from spade_pyserini.sharding.resume import Output
 from spade_pyserini.sharding.worker import Job, run_here
 
 logger = logging.getLogger(__name__)
-UNDECIDED = {"scale": 0.0, "counts_sha256": None}  # settings that may depend on the corpus
-FITTED_TO = (
-    "corpus",
-    "fields",
-    "model_fingerprint",
-    "max_length",
-)  # what these settings are derived from
-SAMPLE = 200  # documents to calibrate the scale with
+# Settings that may be computed from the corpus, with their values before they are computed.
+UNDECIDED = {"scale": 0.0, "counts_sha256": None}
+# Settings on which the computed values of `UNDECIDED` depend.
+FITTED_TO = ("corpus", "fields", "model_fingerprint", "max_length")
+SAMPLE = 200  # number of documents from which the scale is computed
 
 
 def encode_corpus(
@@ -55,10 +52,10 @@ def encode_corpus(
 
         encode_corpus(open_corpus("pydoc"), model, "encode/pydoc.mine", EncodeOptions(processes=2))
 
-    If the same call was interrupted, it continues; finished shards are kept. A complete output is
-    left as it is. An output with other settings, or of other documents, is refused unless
-    ``options.overwrite``. The encoder is not changed. It can be a
-    `SpadeModel`, or any other `DocumentEncoder`.
+    If the same call was interrupted before, it continues and keeps the finished shards. A complete
+    output is left as it is. An output with other settings or of other documents is an error. With
+    ``options.overwrite``, complete outputs and outputs with other settings or documents are
+    replaced. The encoder is a `SpadeModel` or any other `DocumentEncoder`; it is not changed.
     """
     if isinstance(encoder, DualEncoder):
         encoder = SpadeEncoder(encoder)
@@ -89,7 +86,7 @@ def _runner(encoder: DocumentEncoder, options: EncodeOptions) -> Runner:
     Raises `UsageError` if options contradict each other.
     """
     if options.part != ALL_SHARDS and options.components:
-        message = "components=True needs a run without parts"
+        message = "components=True is not possible for a part of an encoding"
         raise UsageError(f"{message}; leave out shard_id=I and shard_num=N")
     if options.ray is not None:
         from spade_pyserini.sharding.cluster import RayCluster
@@ -106,8 +103,8 @@ def _runner(encoder: DocumentEncoder, options: EncodeOptions) -> Runner:
 class _Setup:
     """Prepares an encoding: settings, term counts, scale, manifest.
 
-    Settings that depend on the corpus are taken from an earlier run if it had the same corpus and
-    model; otherwise they are computed.
+    Settings that depend on the corpus are taken from an earlier run if it had the same corpus,
+    columns, model and maximum length; otherwise they are computed.
     """
 
     def __init__(
@@ -122,20 +119,20 @@ class _Setup:
         self.tolerance = partial(ErrorLimit, options.max_errors, bad_documents)
 
     def run(self) -> tuple[DocumentEncoder, VectorManifest]:
-        """The encoder, fitted to the corpus, and the manifest to start or continue with."""
+        """Return the encoder for this corpus, and the manifest to start or continue with."""
         settings = self._settings()
         earlier = self.target.load_earlier()
         undecided = [name for name, value in UNDECIDED.items() if getattr(settings, name) == value]
         self.target.refuse_changed_settings(earlier, settings, undecided)
         fitted, settings = self._fit(settings, _comparable(earlier, settings))
         manifest = self.target.start(settings, earlier)
-        # A complete manifest keeps its bytes: its digest is in the manifests of indexes.
+        # A complete manifest must not change: the manifests of indexes contain its digest.
         source = manifest.source if manifest.complete else record_source(self.corpus)
         removed = list(fitted.removed)
         return fitted, replace(manifest, removed_expansions=removed, source=source)
 
     def _settings(self) -> VectorSettings:
-        """The settings as far as they are known before the corpus is read."""
+        """Return the settings that are known before the corpus is read."""
         encoder, options, config = self.encoder, self.options, self.encoder.config
         counts = None if options.counts is None else location(options.counts)
         return VectorSettings(
@@ -162,7 +159,7 @@ class _Setup:
     def _fit(
         self, settings: VectorSettings, earlier: VectorSettings | None
     ) -> tuple[DocumentEncoder, VectorSettings]:
-        """Fit the encoder to the corpus; return it and the complete settings."""
+        """Compute counts and scale if needed; return the encoder and the complete settings."""
         encoder = self.encoder
         if needs_counts(encoder):
             known = self._known_counts(encoder, settings, earlier)
@@ -186,7 +183,10 @@ class _Setup:
     def _known_counts(
         self, encoder: CorpusEncoder, settings: VectorSettings, earlier: VectorSettings | None
     ) -> str | None:
-        """The digest of the counts to use, copied if a file is given; None to count the corpus."""
+        """Return the digest of the counts file to use, or None if the corpus must be counted.
+
+        A counts file that the user gives is copied next to the output folder.
+        """
         folder = self.target.folder
         if self.options.counts is not None:
             copy_counts(location(self.options.counts), folder)
@@ -199,7 +199,7 @@ class _Setup:
 
 
 def _comparable(earlier: VectorManifest | None, settings: VectorSettings) -> VectorSettings | None:
-    """The settings of the earlier run if it had the same corpus and model."""
+    """Return the settings of the earlier run if those in `FITTED_TO` are the same, else None."""
     if earlier is None:
         return None
     same = all(getattr(earlier.settings, name) == getattr(settings, name) for name in FITTED_TO)
@@ -207,10 +207,10 @@ def _comparable(earlier: VectorManifest | None, settings: VectorSettings) -> Vec
 
 
 def _calibrate(encoder: DocumentEncoder, corpus: Corpus, on_error: OnError) -> float:
-    """A scale from the first documents of the corpus, for a model without one."""
+    """Compute a scale from the first documents of the corpus, for a model without a scale."""
     sample = [
         document.contents for document in itertools.islice(corpus.documents(on_error), SAMPLE)
     ]
     scale = calibrated_scale(encoder, sample)
-    logger.info("the model has no scale; calibrated to %.4f on %d documents", scale, len(sample))
+    logger.info("the model has no scale; computed %.4f from %d documents", scale, len(sample))
     return scale

@@ -1,10 +1,10 @@
-"""Corpus-level pruning for the corpus that is encoded.
+"""Corpus-level pruning: remove expansion terms that are in too many documents of a corpus.
 
 Training removes the terms that are in too many of the *training* documents (the paper's gamma). In
 another corpus, the expansion encoder may still add a meaningless term to most documents.
 With ``corpus_gamma``, such terms are determined before encoding, on a sample of the corpus, and
-removed from the expansion vectors. A document that contains the term
-keeps the weight that the weighting encoder gives to it.
+removed from the expansion vectors. A document that contains such a term keeps the weight that the
+weighting encoder gives to it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from spade_pyserini.progress import Progress
 from spade_pyserini.records import RemovedTerm
 
 SAMPLE = 1000  # largest number of documents in a sample
-LEAST = 100  # smaller corpora are not pruned: shares of so few documents are unreliable
-DIGITS = 4  # decimals of the stored shares of documents
+LEAST = 100  # smaller corpora are not pruned: their document frequencies are unreliable
+DIGITS = 4  # decimals of the shares of documents in the counts file
 
 
 class EvenSample:
     """Texts spread evenly over a stream of unknown length: every n-th text, from the first.
 
-    A stream of up to ``size`` texts is taken completely; of a longer one, between ``size / 2`` and
-    ``size`` texts are taken. The sample is not random: the same stream always gives the same texts.
+    A stream of up to ``size`` texts is taken completely; from a longer stream, between ``size / 2``
+    and ``size`` texts are taken. The sample is not random: the same stream gives the same texts.
     """
 
     def __init__(self, size: int = SAMPLE) -> None:
@@ -38,7 +38,7 @@ class EvenSample:
         self._seen, self._step = 0, 1
 
     def add(self, text: str) -> None:
-        """Take the next text of the stream."""
+        """Process the next text of the stream, which may become part of the sample."""
         if self._seen % self._step == 0:
             if len(self.texts) == self.size:
                 self.texts, self._step = self.texts[::2], 2 * self._step
@@ -52,7 +52,7 @@ def find_noise(
 ) -> tuple[RemovedTerm, ...]:
     """Return the terms to remove from the expansion vectors of a corpus, the most frequent first.
 
-    ``texts`` is a sample of its documents. None are removed from a corpus of less than `LEAST`
+    ``texts`` is a sample of its documents. No term is removed if the sample has fewer than `LEAST`
     documents.
     """
     if len(texts) < LEAST:
@@ -82,7 +82,7 @@ def find_noise(
 
 
 def describe_removed(removed: tuple[RemovedTerm, ...]) -> str:
-    """Say in one line what corpus-level pruning removed, for logs."""
+    """Return a log message about the terms that corpus-level pruning removed."""
     if not removed:
         return "corpus-level pruning removed no expansion term"
     first = removed[0]

@@ -1,13 +1,13 @@
-"""How many documents contain each term, counted before a corpus is encoded.
+"""The counts file: how many documents contain each term, counted before a corpus is encoded.
 
 ::
 
-    encode/pydoc.spade.counts.json      the number of documents, and of those with each WordPiece;
-                                        the expansion terms that corpus-level pruning removed
+    encode/pydoc.spade.counts.json      the number of documents, in total and with each WordPiece;
+                                        the expansion terms that corpus-level pruning removes
 
 A model with ``corpus_idf`` weighs terms by how rare they are in the corpus; a model with
 ``corpus_gamma`` removes expansion terms, see `corpus_pruning`. A run that continues an encoding,
-and other parts of the same encoding, use the counts that exist.
+and the other parts of a divided encoding, use the counts file that exists.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ from spade_pyserini.sharding.part import parts_of
 
 E = TypeVar("E", bound=CorpusEncoder)
 FORMAT = "spade_pyserini.counts/1"
-PRUNING = "corpus_pruning"  # present if the terms to remove were determined
+PRUNING = "corpus_pruning"  # key of the removed terms in the file, if they were determined
 
 
 class CorpusCounts(NamedTuple):
-    """Term counts of a corpus, and the expansion terms that pruning removes in it.
+    """Term counts of a corpus, and the expansion terms that corpus-level pruning removes.
 
-    sample: number of documents that decided which terms are removed; 0 without ``corpus_gamma``.
+    sample: number of documents from which the removed terms were determined; 0 without
+        ``corpus_gamma``.
     """
 
     counts: TermCounts
@@ -52,14 +53,14 @@ class CorpusCounts(NamedTuple):
 
 
 class StoredCounts(NamedTuple):
-    """The encoder for the corpus of a counts file, and the digest of that file."""
+    """An encoder that uses the counts of a counts file, and the digest of that file."""
 
     encoder: CorpusEncoder
     sha256: str
 
 
 def counts_path(folder: Path) -> Path:
-    """``encode/X`` gives ``encode/X.counts.json``."""
+    """Return the path of the counts file: ``encode/X`` gives ``encode/X.counts.json``."""
     return sibling(folder, "counts.json")
 
 
@@ -71,7 +72,11 @@ def ensure_counts(
     on_error: OnError,
     progress: str,
 ) -> StoredCounts:
-    """Load the counts file of ``folder`` if its digest is ``known``; otherwise count the corpus."""
+    """Return the encoder with the counts of ``corpus``, and the digest of the counts file.
+
+    The counts file of ``folder`` is used if its digest is ``known``. Otherwise the corpus is
+    counted, and the file is written.
+    """
     path = counts_path(folder)
     if not path.exists() or sha256(path) != known:
         counted = count_corpus(corpus, encoder, on_error, progress)
@@ -80,14 +85,14 @@ def ensure_counts(
 
 
 def fit_encoder(encoder: E, path: Path) -> E:
-    """Return the encoder for the corpus of a counts file."""
+    """Return a copy of the encoder that uses the counts and removed terms of a counts file."""
     return encoder.for_corpus(load_counts(path, encoder.wordpieces), load_removed(path, encoder))
 
 
 def counts_of_other_part(
     corpus: Corpus, encoder: CorpusEncoder, folder: Path, overwrite: bool
 ) -> str | None:
-    """The digest of the counts that another part uses for the same corpus, None if there are none.
+    """The digest of the counts file that another part of this encoding uses, or None.
 
     With ``overwrite``, finished parts are ignored, because the corpus may have changed since they
     were encoded.
@@ -105,7 +110,7 @@ def counts_of_other_part(
 
 
 def _counts_in_use(folder: Path, *, only_unfinished: bool) -> Iterator[str | None]:
-    """The digests of the counts that the parts of ``folder`` use."""
+    """Yield the digests of the counts files that the parts of ``folder`` use."""
     for part in parts_of(folder):
         with suppress(SpadeError):  # skip a damaged manifest
             manifest = VectorManifest.load(folder, part.manifest)
@@ -118,7 +123,7 @@ def check_counts_file(source: Path, encoder: DocumentEncoder) -> str:
     if not needs_counts(encoder):
         raise UsageError("the model does not use term counts; leave out counts=FILE")
     if not source.is_file():
-        message = f"{source}: no such file; the counts of a corpus are next to its vectors"
+        message = f"{source}: no such file; the counts file of a corpus is next to its vectors"
         raise NotFoundError(message)
     fit_encoder(encoder, source)
     return sha256(source)
@@ -159,7 +164,7 @@ def count_corpus(
 
 
 def save_counts(counted: CorpusCounts, encoder: CorpusEncoder, path: Path, corpus: str) -> None:
-    """Write the terms that occur, in the order of the vocabulary, and the removed terms."""
+    """Write a counts file: the terms that occur, with their counts, and the removed terms."""
     counts, wordpieces = counted.counts, encoder.wordpieces
     term_ids = counts.df.nonzero().flatten().tolist()
     values = {
@@ -182,11 +187,11 @@ def save_counts(counted: CorpusCounts, encoder: CorpusEncoder, path: Path, corpu
 
 
 def load_counts(path: Path, wordpieces: WordPieces) -> TermCounts:
-    """Read a counts file that was made with the same WordPieces."""
+    """Read a counts file; raise `ArtifactError` if another tokenizer was used for it."""
     values = read_sealed(path, FORMAT)
     if values["tokenizer_fingerprint"] != wordpieces.fingerprint:
-        message = f"{path} was counted with other WordPieces than the model's"
-        raise ArtifactError(f"{message}; encode with the model that it was counted for")
+        message = f"{path}: the terms were counted with another tokenizer than the model's"
+        raise ArtifactError(f"{message}; use a counts file of this model")
     df = torch.zeros(wordpieces.vocabulary_size, dtype=torch.long)
     for term, documents in values["terms"].items():
         df[wordpieces.term_ids[term]] = documents
@@ -194,18 +199,19 @@ def load_counts(path: Path, wordpieces: WordPieces) -> TermCounts:
 
 
 def read_document_shares(path: Path) -> dict[str, float]:
-    """Read the share of documents that contain each term, for the terms that occur."""
+    """Return, for each term in a counts file, the share of the documents that contain it."""
     if not path.is_file():
-        raise NotFoundError(f"{path}: no such file; the counts of a corpus are next to its vectors")
+        message = f"{path}: no such file; the counts file of a corpus is next to its vectors"
+        raise NotFoundError(message)
     values = read_sealed(path, FORMAT)
     total = max(1, values["documents"])
     return {term: documents / total for term, documents in values["terms"].items()}
 
 
 def load_removed(path: Path, encoder: CorpusEncoder) -> tuple[RemovedTerm, ...]:
-    """Read the terms that corpus-level pruning removed, none for a model that does not prune.
+    """Read the terms that corpus-level pruning removes; empty for a model that does not prune.
 
-    They must have been determined by the same model with the same settings.
+    Raises `ArtifactError` if they were determined with another model or other settings.
     """
     if not encoder.config.corpus_gamma:
         return ()
@@ -228,7 +234,7 @@ def _has_pruning_of(values: dict[str, Any], encoder: CorpusEncoder) -> bool:
 
 
 def _pruning_settings(encoder: CorpusEncoder) -> dict[str, Any]:
-    """What the removed terms depend on, besides the corpus."""
+    """The settings that the removed terms depend on, besides the corpus."""
     config = encoder.config
     return {
         "gamma": config.corpus_gamma,

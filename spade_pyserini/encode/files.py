@@ -1,4 +1,4 @@
-"""The files of an encoding, for the sharded job: see `spade_pyserini.formats.vectors`."""
+"""The output files of an encoding, with the interface of `ShardFiles`; see `formats.vectors`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class VectorFiles:
 
     @classmethod
     def of(cls, encoder: DocumentEncoder, components: bool = False) -> VectorFiles:
-        """The files of the vectors of an encoder."""
+        """Describe the output files for the vectors of an encoder."""
         side, weights = encoder.queries.side, encoder.queries.weights
         return cls(encoder.wordpieces, encoder.config.trained, components, side, weights)
 
@@ -42,11 +42,11 @@ class VectorFiles:
         return is_shard_name(name)
 
     def load(self, folder: Path, name: str) -> VectorManifest:
-        """Read the manifest with this suffix."""
+        """Read the manifest of ``folder`` whose file name ends in ``name``."""
         return VectorManifest.load(folder, name)
 
     def new_manifest(self, settings: VectorSettings) -> VectorManifest:
-        """An incomplete manifest without shards."""
+        """Return an incomplete manifest without shards."""
         return VectorManifest(settings, self.trained, query=self.query)
 
     def write_common(self, folder: Path) -> None:
@@ -55,14 +55,14 @@ class VectorFiles:
         save_weights(folder, self.query, self.query_weights)
 
     def is_intact(self, folder: Path, shard: Shard) -> bool:
-        """Whether the vectors, and their components if needed, are as they were written."""
+        """Whether the vectors of a shard, and their components if needed, are unchanged."""
         path = folder / shard.file
         if not path.is_file() or sha256(path) != shard.sha256:
             return False
         return not self.components or components_intact(folder, shard)
 
     def record_companion(self, folder: Path, shard: Shard, sha256: str) -> None:
-        """Add the components of a shard to their manifest."""
+        """Record the digest of a shard's components in the manifest of the components."""
         record(folder, shard, sha256)
 
     def remove(self, folder: Path, names: Iterable[str] | None) -> None:

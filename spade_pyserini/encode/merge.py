@@ -16,9 +16,9 @@ from spade_pyserini.sharding.part import ALL_SHARDS, Part, agreed_size, check_sh
 
 
 def merge_parts(output: str | Path) -> VectorManifest:
-    """Check all files of all parts, then replace the manifests of the parts by a single one.
+    """Check all files of all parts, then replace the manifests of the parts by a single manifest.
 
-    Returns the manifest. A merge that was interrupted is completed.
+    Returns the new manifest. If an earlier merge was interrupted, it is completed.
     """
     folder = location(output)
     with lock(folder):
@@ -46,7 +46,7 @@ def _refuse_other_parts(
 ) -> None:
     """Raise an error if the parts next to a complete encoding do not belong to it.
 
-    Parts of the same encoding are left by a merge that was killed.
+    Parts of the same encoding are allowed: a merge that was killed leaves their manifests.
     """
     known = {shard.file: shard for shard in complete.shards}
     for manifest in parts.values():
@@ -59,7 +59,7 @@ def _refuse_other_parts(
 
 
 def _joined(folder: Path, parts: dict[Part, VectorManifest]) -> VectorManifest:
-    """The manifest of all parts together, checked."""
+    """Return one manifest for all parts, after checking them."""
     first = next(iter(parts.values()))
     _check_parts(folder, parts, first)
     shards = [shard for manifest in parts.values() for shard in manifest.shards]
@@ -76,23 +76,25 @@ def _check_parts(folder: Path, parts: dict[Part, VectorManifest], first: VectorM
     if len(numbers) > 1:
         shown = " and ".join(map(str, sorted(numbers)))
         raise ArtifactError(
-            f"{folder} has parts of several encodings, divided into {shown} parts; remove the "
-            f"manifests of all but one, such as {folder.name}.part-*-of-{max(numbers)}.{MANIFEST}"
+            f"{folder} has parts of several encodings, divided into {shown} parts; keep only "
+            f"the manifests of one, such as {folder.name}.part-*-of-{max(numbers)}.{MANIFEST}"
         )
     (number,) = numbers
     if missing := sorted(set(range(number)) - {part.shard_id for part in parts}):
-        raise ArtifactError(f"{folder}: shard_id={missing[0]} of {number} is missing; encode it")
+        raise ArtifactError(
+            f"{folder}: the part shard_id={missing[0]} of {number} is missing; encode it"
+        )
     for part, manifest in parts.items():
         if not manifest.complete:
-            message = f"{folder}: shard_id={part.shard_id} of {number} is not finished"
-            raise ArtifactError(f"{message}; run its encode command again")
+            message = f"{folder}: the part shard_id={part.shard_id} of {number} is not finished"
+            raise ArtifactError(f"{message}; run the encode command of this part again")
         if manifest.settings != first.settings:
-            message = f"{folder}: shard_id={part.shard_id} was encoded with other settings"
+            message = f"{folder}: the part shard_id={part.shard_id} was encoded with other settings"
             raise ArtifactError(f"{message} than the others; encode it again with overwrite=True")
 
 
 def _merge_errors(folder: Path, parts: list[Part]) -> None:
-    """Join the lists of bad documents; several parts list the same ones."""
+    """Join the lists of bad documents; a document in several lists is written once."""
     paths = [path for part in parts if (path := part.errors_path(folder)).exists()]
     errors = sorted({line for path in paths for _, line in read_lines(path)})
     if errors:

@@ -13,24 +13,25 @@ BATCH_TOKENS = 2048
 
 @dataclass(frozen=True)
 class EncodeOptions:
-    """How `encode_corpus` works, apart from the model's own settings.
+    """Options of `encode_corpus`, besides the settings of the model.
 
     model_name: the name of the model in the manifest.
     shard_size: documents per file.
-    batch_tokens: largest number of WordPieces in a batch, padding included.
+    batch_tokens: largest number of WordPieces in a batch, padding included. A longer document is a
+        batch of its own.
     overwrite: replace an output that exists.
     components: also write the vectors of both encoders, see `spade_pyserini.formats.components`.
-        Shards without them are encoded again.
+        Finished shards without components are encoded again.
     processes: number of worker processes on this machine.
     ray: the address of a Ray cluster, ``auto`` for the one that is running, or ``local`` to start
-        Ray on this machine; ``processes`` is not used then.
+        Ray on this machine. With Ray, ``processes`` is not used.
     part: encode only every n-th shard, see `spade_pyserini.sharding.part`.
     max_errors: leave out up to this number of bad documents, and list them in
         ``OUTPUT.errors.txt``.
     progress: ``bar``, or ``json`` for JSON lines on stderr.
-    counts: use the term counts of another corpus, the file ``OTHER.counts.json`` next to its
-        vectors, and the expansion terms that corpus-level pruning removed there. Documents that
-        are added to an index need the counts of that index.
+    counts: a file ``OTHER.counts.json`` next to the vectors of another corpus. Its term counts and
+        removed expansion terms are used instead of those of this corpus. Documents that are added
+        to an index need the counts with which the documents of the index were encoded.
     """
 
     model_name: str = "model"

@@ -1,4 +1,4 @@
-"""What is reported at the end of an encoding."""
+"""Log the results at the end of an encoding."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from spade_pyserini.formats.vector_manifest import VectorManifest
 from spade_pyserini.sharding.part import Part
 
 logger = logging.getLogger(__name__)
-SHOWN = 5  # ids of documents without terms
+SHOWN = 5  # number of ids of documents without terms in the message
 
 
 def log_summary(
     manifest: VectorManifest, folder: Path, part: Part, earlier: VectorManifest | None = None
 ) -> None:
-    """Report the counts of an encoding, and what was left out.
+    """Log the counts of an encoding, and the documents and texts that were left out.
 
     ``earlier`` is the manifest that the run started with. If it was complete and nothing has
     changed, the report says so.
@@ -50,14 +50,14 @@ def _log_lengths(manifest: VectorManifest) -> None:
     if lengths.longer:
         logger.warning(
             "%d of %d documents are longer than %d WordPieces; %s of the text (%d of %d "
-            "WordPieces) was left out. `spade encode --segment 150:75` divides documents into "
-            "passages, so that usually nothing is left out",
+            "WordPieces) was left out. %s",
             lengths.longer,
             lengths.documents,
             manifest.settings.max_length,
             _percent(lengths.share_left_out),
             lengths.left_out,
             lengths.wordpieces,
+            _advice(manifest.source.get("segment")),
         )
     if unknown := manifest.documents - lengths.documents:
         logger.info(
@@ -65,6 +65,17 @@ def _log_lengths(manifest: VectorManifest) -> None:
         )
 
 
+def _advice(segment: str | None) -> str:
+    """Return how to leave out less text. ``segment``: how documents were divided into passages."""
+    if segment is None:
+        return (
+            "`spade encode --segment 150:75` divides documents into passages, so that usually "
+            "nothing is left out"
+        )
+    words = max(2, int(segment.partition(":")[0]) * 2 // 3)
+    return f"These documents are passages; `--segment {words}:{words // 2}` makes them shorter"
+
+
 def _percent(share: float) -> str:
-    """A share in percent; a small share is not shown as zero."""
+    """Format a share in percent; a small share is not rounded to zero."""
     return "less than 0.1 %" if share < 0.001 else f"{100 * share:.1f} %"

@@ -1,8 +1,8 @@
-"""Encode the documents of a shard: the task of an encoding's workers.
+"""Encode the documents of a shard, in three steps that a worker runs.
 
-prepare     documents to WordPieces             in the tokenizer's own threads
-compute     WordPieces to sparse vectors        the model, on its device
-write       vectors to a compressed file
+- ``prepare``: documents to WordPieces, in the tokenizer's own threads
+- ``compute``: WordPieces to sparse vectors, with the model on its device
+- ``write``: vectors to a compressed file
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-import torch
 from torch import Tensor
 
 from spade_pyserini.encode.batches import batches
-from spade_pyserini.errors import SpadeError
+from spade_pyserini.errors import SpadeError, is_out_of_memory
 from spade_pyserini.formats.components import ComponentVector, write_components
 from spade_pyserini.formats.vector_manifest import Lengths, Shard, VectorSettings, shard_name
 from spade_pyserini.formats.vectors import write_shard
@@ -43,8 +42,9 @@ class Prepared(NamedTuple):
 class Encoded(NamedTuple):
     """The vectors of a shard, in the order of its documents.
 
-    columns: the terms of the columns of each vector; for most systems, all are the vocabulary.
-    weighting, expansion: the vectors of both encoders; unused unless components are written.
+    columns: for each document, the terms that its vector's columns stand for; for most systems, the
+        complete vocabulary.
+    weighting, expansion: the vectors of the two encoders; used only if components are written.
     clipped: number of weights above the largest impact.
     """
 
@@ -58,7 +58,7 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True)
 class VectorTask:
-    """Encodes shards. With ``components``, the vectors of both encoders are written, too."""
+    """Encodes shards. With ``components``, also writes the vectors of both encoders separately."""
 
     encoder: DocumentEncoder
     settings: VectorSettings
@@ -70,7 +70,7 @@ class VectorTask:
         return str(self.encoder.device)
 
     def on_device(self, device: str) -> VectorTask:
-        """This task with its encoder on ``device``; the original stays on its own device."""
+        """Return a copy of this task with its encoder on ``device``."""
         return replace(self, encoder=self.encoder.to(device))
 
     def check_device(self) -> None:
@@ -78,7 +78,7 @@ class VectorTask:
         self.encoder.check_precision()
 
     def prepare(self, number: int, documents: list[Document], input_sha256: str) -> Prepared:
-        """Split documents into WordPieces."""
+        """Split the documents of shard ``number`` into WordPieces."""
         texts = [document.contents for document in documents]
         cut = self.encoder.cut_documents(texts)
         lengths = Lengths(
@@ -91,12 +91,12 @@ class VectorTask:
         return Prepared(number, docids, [document.ids for document in cut], input_sha256, lengths)
 
     def compute(self, prepared: Prepared, advance: Advance) -> Encoded:
-        """Encode documents; calls ``advance`` with the documents and terms of each batch."""
+        """Encode documents; pass the numbers of documents and terms in a batch to ``advance``."""
         try:
             with self.encoder.fixed():
                 return self._encode(prepared, advance)
         except RuntimeError as error:
-            if not _is_out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
             tokens = self.settings.batch_tokens
             raise SpadeError(
@@ -125,7 +125,7 @@ class VectorTask:
         return Encoded(prepared, columns, impacts, weighting, expansion, total_clipped)
 
     def write(self, folder: Path, computed: Encoded) -> Written:
-        """Write the components, if any, then the shard."""
+        """Write the components, if they are wanted, then the shard; return its record."""
         number, docids, _, digest, lengths = computed.prepared
         columns = computed.columns
         checksum = None
@@ -142,11 +142,6 @@ class VectorTask:
             left_out=lengths.left_out,
         )
         return Written(known, checksum)
-
-
-def _is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether memory ran out. A GPU raises its own class; on a CPU, the message says so."""
-    return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)
 
 
 def _assign(vectors: list[T], indexes: Iterable[int], values: Iterable[T]) -> None:
@@ -171,5 +166,5 @@ def write_vectors(
 
 
 def clipped(weights: Tensor, scale: float, bits: int) -> int:
-    """Number of weights that are too large for the largest impact."""
+    """Number of weights that quantization reduces to the largest impact."""
     return int((weights * scale > largest_impact(bits) + 0.5).sum())

@@ -1,4 +1,4 @@
-"""Answer a query with SpaDE and BM25: hits, texts, ranks in the other engine, judgements."""
+"""Answer a query with SpaDE and BM25: hits with texts, rank in the other engine, judgements."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from spade_pyserini.serve.records import (
     SearchAnswer,
 )
 
-COMPARED = 100  # the rank of a hit is looked up among so many hits of the other engine
+COMPARED = 100  # hits of the other engine among which the rank of a document is looked up
 
 
 class _Ranking:
@@ -42,7 +42,7 @@ class _Ranking:
     def __init__(
         self, searcher: Searcher, query: str, k: int, request: SearchRequest | None = None
     ) -> None:
-        """Search for ``query`` or, in an impact index, for the terms that ``request`` leaves."""
+        """Search for ``query``; in an impact index, without the terms that ``request`` removes."""
         self.searcher, self.query = searcher, query
         start = time.perf_counter()  # the time includes the analysis of the query
         if isinstance(searcher, ImpactSearcher) and request is not None:
@@ -62,7 +62,7 @@ class _Ranking:
 
 
 class Engines:
-    """The searchers, texts and judgements to answer a request with."""
+    """The searchers, texts and judgements that are used to answer a request."""
 
     def __init__(
         self,

@@ -71,7 +71,7 @@ def _record(name: str, record: dict[str, Any]) -> str:
 
 
 def _kind(schema: dict[str, Any]) -> str:
-    """The type of a field: ``integer or null``."""
+    """Return the type of a field as text, such as ``integer or null``."""
     if "anyOf" in schema:
         return " or ".join(_kind(choice) for choice in schema["anyOf"])
     if schema.get("type") == "array" and "items" in schema:
@@ -80,7 +80,7 @@ def _kind(schema: dict[str, Any]) -> str:
 
 
 def _links(schema: dict[str, Any]) -> Iterator[str]:
-    """Links to the records that a schema refers to."""
+    """Yield links to the record types that a schema refers to."""
     if "$ref" in schema:
         name = escape(schema["$ref"].rsplit("/", 1)[-1])
         yield f'<a href="#{name}">{name}</a>'
@@ -102,7 +102,7 @@ def _body_schema(operation: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text(text: str) -> str:
-    """Paragraphs of a docstring; text between double backticks is code."""
+    """Return a docstring as HTML paragraphs; text between double backticks becomes code."""
     paragraphs = []
     for paragraph in text.split("\n\n"):
         parts = escape(paragraph).split("``")

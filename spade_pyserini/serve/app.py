@@ -1,4 +1,4 @@
-"""The routes of the server, and its errors as JSON."""
+"""The routes of the server, and the handlers that return errors as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from spade_pyserini.serve.service import Service
 from spade_pyserini.serve.workers import Workers
 
 EXPANDING = 16  # requests of /expand that may wait; more are refused
-DESCRIPTION = "Search an impact index of SpaDE, and see why its documents match."
+DESCRIPTION = "Search an impact index of SpaDE, and see why documents match a query."
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class ExpandRequest(BaseModel):
 
 
 def create_app(service: Service) -> FastAPI:
-    """Return the application; it closes the service when it ends."""
+    """Return the application; it closes the service when it shuts down."""
     limits = service.limits
     searching = Workers("search", limits.threads, limits.waiting, limits.seconds)
     expanding = Workers("expand", 1, EXPANDING, limits.seconds)
@@ -80,8 +80,8 @@ def _add_search(app: FastAPI, service: Service, workers: Workers, limits: Limits
     ) -> Response:
         """Search for ``q`` and return the ``k`` best documents of each engine.
 
-        ``without`` names WordPieces of the query that are left out; ``engine`` is ``spade``,
-        ``bm25`` or ``all``; ``brief`` returns only ids and scores.
+        ``without`` names WordPieces that are removed from the query; ``engine`` is ``spade``,
+        ``bm25`` or ``all``; with ``brief``, only ids and scores are returned.
         """
         request = checks.checked_search(limits, q, k, without, engine, brief)
         if request.brief:
@@ -108,23 +108,23 @@ def _add_documents(app: FastAPI, service: Service, workers: Workers, limits: Lim
         query = checks.checked_text("q", q, limits.query)
         return await _answer(workers, partial(service.explain, docid, query), write_explanation)
 
-    # Browsers change the path /terms/. to /terms/, so the page uses a parameter.
+    # For the term ".", browsers change the path /terms/. to /terms/, so the page uses a parameter.
     @app.get("/terms", response_model=records.TermAnswer, include_in_schema=False)
     @app.get("/terms/{term:path}", response_model=records.TermAnswer)
     async def terms(term: str, k: int = 20) -> Response:
-        """Return the documents with the largest impacts of a WordPiece."""
+        """Return the documents in which a WordPiece has the largest impacts."""
         term = checks.checked_text("term", term, limits.docid)
         k = checks.checked_hits(k, limits.hits)
         return await _answer(workers, partial(service.term, term, k), write_term)
 
     @app.get("/stats", response_model=records.StatsAnswer)
     async def stats() -> Response:
-        """Return the indexes that are served, and the limits."""
+        """Return the indexes that are served, and the limits of requests."""
         return await _answer(workers, service.stats, write_stats)
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
-        """Return at once, without waiting for other requests."""
+        """Health check: answers at once, without waiting for other requests."""
         return {"status": "ok"}
 
 
@@ -160,7 +160,7 @@ def _html(page: Page) -> Response:
 
 
 def _writer(record: type[T]) -> Callable[[T], bytes]:
-    """Return a function that writes a record as JSON, faster than FastAPI: without type checks."""
+    """Return a function that converts a record to JSON, quickly, because it checks no types."""
     adapter: TypeAdapter[T] = TypeAdapter(record)
     return adapter.dump_json
 
@@ -173,7 +173,7 @@ async def _answer(
 
 
 def _add_errors(app: FastAPI) -> None:
-    """Answer every error with a message as JSON. Tracebacks are only logged."""
+    """Add handlers that answer errors with a message as JSON. Tracebacks are only logged."""
 
     async def refused(_: Request, error: Any) -> Response:
         headers = {"Retry-After": str(error.retry_after)} if error.retry_after else None
@@ -202,7 +202,7 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _describe(errors: list[dict[str, Any]]) -> str:
-    """The first error of a request's parameters: ``k: Input should be a valid integer``."""
+    """Return the first invalid parameter, such as ``k: Input should be a valid integer``."""
     first = errors[0]
     names = [str(name) for name in first["loc"] if name not in ("query", "path", "body")]
     return f"{'.'.join(names) or 'body'}: {first['msg']}"

@@ -1,4 +1,4 @@
-"""Check the parameters of requests against the limits; the errors say what is wrong."""
+"""Check the parameters of requests against the limits, and refuse invalid requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spade_pyserini.serve.query import ENGINES, SearchRequest
 def checked_search(
     limits: Limits, query: str, k: int, without: Sequence[str], engine: str, brief: bool
 ) -> SearchRequest:
-    """Return the request of ``/search``."""
+    """Check the parameters of ``/search`` and return them as a `SearchRequest`."""
     if len(without) > limits.removed:
         raise RefusedError(400, f"without: more than {limits.removed} terms")
     if engine not in ("all", *ENGINES):
@@ -27,16 +27,16 @@ def checked_search(
 
 
 def checked_hits(k: int, most: int) -> int:
-    """Return a number of hits from 1 to the limit."""
+    """Return ``k``, the number of hits, if it is between 1 and ``most``."""
     if not 1 <= k <= most:
-        raise RefusedError(400, f"k: {k} is not from 1 to {most:,}")
+        raise RefusedError(400, f"k: {k} is not between 1 and {most:,}")
     return k
 
 
 def checked_text(name: str, text: str, most: int) -> str:
-    """Return a text of at most ``most`` characters that is valid Unicode."""
+    """Return the text if it is valid Unicode and has at most ``most`` characters."""
     if len(text) > most:
         raise RefusedError(400, f"{name}: {len(text):,} characters; the limit is {most:,}")
     if not is_valid_unicode(text):
-        raise RefusedError(400, f"{name}: the text is not valid Unicode")
+        raise RefusedError(400, f"{name}: the text is not valid Unicode; correct its encoding")
     return text

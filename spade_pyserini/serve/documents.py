@@ -31,7 +31,7 @@ def describe_document(searcher: ImpactSearcher, find: FindDocuments, docid: str)
 def explain_document(
     searcher: ImpactSearcher, find: FindDocuments, docid: str, query: str, most: int
 ) -> ExplainAnswer:
-    """Explain the score of a document; at most ``most`` characters of its text are returned."""
+    """Explain the score of a document for a query; return up to ``most`` characters of its text."""
     terms, document = _document(searcher, find, docid)
     impacts = {term.term: term for term in terms}
     query_terms = searcher.query_terms(query)
@@ -62,7 +62,7 @@ def text_pieces(
     wordpieces: WordPieces,
     query_terms: Collection[str] = (),
 ) -> list[Piece]:
-    """Divide a text into words with an impact and the texts between them, which have none."""
+    """Divide a text into words that have an impact, and the text between them (impact 0)."""
     wanted = frozenset(query_terms)
     pieces: list[Piece] = []
     between = ""
@@ -79,8 +79,8 @@ def text_pieces(
 
 
 def describe_term(searcher: ImpactSearcher, find: FindDocuments, term: str, k: int) -> TermAnswer:
-    """Return the documents with the largest impacts of a term."""
-    # Java receives terms separated by blanks. Terms of the vocabulary contain no blank.
+    """Return the documents in which a term has the largest impacts."""
+    # Terms are passed to Java separated by spaces. Terms of the vocabulary never contain a space.
     if term not in searcher.wordpieces.term_ids:
         raise RefusedError(404, f"{term!r} is not a WordPiece of the vocabulary")
     frequency = searcher.document_frequencies([term])[term]
@@ -100,7 +100,7 @@ def describe_term(searcher: ImpactSearcher, find: FindDocuments, term: str, k: i
 def _document(
     searcher: ImpactSearcher, find: FindDocuments, docid: str
 ) -> tuple[list[DocumentTerm], Document | None]:
-    """Return the terms of a document, the largest impact first, and its text if it is known."""
+    """Return the terms of a document, the largest impact first, and its text if available."""
     impacts = searcher.doc(docid)
     if impacts is None:
         raise RefusedError(404, f"the index has no document {docid!r}")

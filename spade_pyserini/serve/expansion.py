@@ -23,9 +23,9 @@ logger = logging.getLogger(__name__)
 class Expander:
     """Expands texts with a model, given by its name or folder.
 
-    ``counts`` is the counts file of the corpus, which some models need.
+    ``counts`` is the file with the document frequencies of the corpus, which some models need.
 
-    The model is loaded in a thread of its own, so that no request waits long for it.
+    The model is loaded in a background thread, so that no request waits long for the model.
     """
 
     def __init__(self, model: str, counts: Path | None = None) -> None:

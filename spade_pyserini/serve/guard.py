@@ -1,4 +1,4 @@
-"""The outermost layer of the server: checks hosts and sizes, and adds headers to all answers."""
+"""The outermost layer of the server: checks host names and sizes, adds headers to all answers."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
-    # Pages set another policy; the JSON of the other answers needs no resources.
+    # HTML pages set their own policy; JSON answers load no resources.
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 
 
 class Guard:
-    """Refuses requests to other hosts and with large bodies.
+    """Refuses requests for unknown host names, and requests with large bodies.
 
-    hosts: the names that a browser may use for this server, None for any. Without this check, a
-    website could reach a server on loopback through a name of its own (DNS rebinding).
+    hosts: the host names that a browser may use for this server; None allows all names.
+    Without this check, a website could reach a server on loopback through the website's own name
+    (DNS rebinding).
     """
 
     def __init__(self, app: ASGIApp, most_bytes: int, hosts: Iterable[str] | None) -> None:
@@ -47,7 +48,7 @@ class Guard:
 
         headers = Headers(scope=scope)
         if not self._knows(headers.get("host", "")):
-            await _refuse(send_with_headers, 421, "this server does not answer for that host name")
+            await _refuse(send_with_headers, 421, "unknown host name; use localhost or 127.0.0.1")
         elif self._is_large(headers.get("content-length")):
             await _refuse(send_with_headers, 413, self._too_large)
         else:
@@ -69,7 +70,7 @@ class Guard:
         return f"the body of the request is larger than {self._most:,} bytes"
 
     def _limited(self, receive: Receive) -> Receive:
-        """Count the bytes of a body: the request may not state its length."""
+        """Return a ``receive`` that counts bytes, as a request need not state its length."""
         received = 0
 
         async def limited() -> Message:

@@ -1,4 +1,4 @@
-"""Relevance judgements for a typed query, if it has the same text as a judged topic."""
+"""Find the relevance judgements of a typed query that has the same text as a judged topic."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Judgements:
         self._topics = {_key(topic.text): topic for topic in topics}
 
     def find(self, query: str) -> JudgedTopic | None:
-        """Return the topic with the text of a query; case and spaces do not matter."""
+        """Return the topic whose text is the query; case and spaces do not matter."""
         return self._topics.get(_key(query))
 
     def examples(self) -> list[str]:
@@ -52,8 +52,8 @@ def read_judgements(
 ) -> Judgements:
     """Read relevance judgements and their topics.
 
-    names: splits such as ``pydoc/test``, which have topics, too, or files of judgements. topics:
-    the split or file with the topics; it is needed for files of judgements.
+    names: splits such as ``pydoc/test``, which include topics, or qrels files. topics: the split or
+    file with the topics; required if ``names`` has qrels files.
     """
     judged = []
     for name in names:
@@ -63,14 +63,14 @@ def read_judgements(
             if topic.qid in qrels:
                 judged.append(JudgedTopic(topic.qid, topic.text, qrels[topic.qid], level))
     if names and not judged:
-        raise NotFoundError("no topic has a judgement; give the topics=NAME of the judgements")
+        raise NotFoundError("no topic has a judgement; give the matching topics with topics=NAME")
     return Judgements(judged)
 
 
 def _read_topics(name: str, topics: str | None, data_dir: str | Path | None) -> Iterable[Topic]:
     if topics is None and Path(name).is_file():
         message = f"{name} has judgements, but not the texts of their topics"
-        raise NotFoundError(f"{message}; give topics=FILE, too")
+        raise NotFoundError(f"{message}; give the topics with topics=FILE")
     return read_topics(topics or name, data_dir=data_dir)
 
 

@@ -13,11 +13,12 @@ def default_threads() -> int:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a request, and of all requests together.
+    """The limits of a single request, and of all requests together.
 
     - ``query``: characters of a query.
-    - ``hits``: hits per engine with snippets and terms. ``brief_hits``: with ids and scores only.
-    - ``removed``: terms that are removed from a query.
+    - ``hits``: hits per engine, with snippets and terms.
+    - ``brief_hits``: hits per engine, with ids and scores only.
+    - ``removed``: terms that a request removes from its query.
     - ``docid``: characters of a document id or a term.
     - ``body``: bytes of a request's body.
     - ``text``: characters of a text to expand, and of a document that ``/explain`` returns.

@@ -1,4 +1,4 @@
-"""The query of a request: its terms, and its text without the terms that were removed."""
+"""The query of a request: its terms, and its text without the terms that the user removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answers of the server. Their fields are those of the JSON, and `/docs` describes them."""
+"""Record types of the server's JSON answers; the page `/docs` shows them with their docstrings."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class MarkedText:
 class MatchedTerm:
     """A term of the query that a document has.
 
-    weight: its part of the score. share: the weight divided by the score. in_text: true if the text
-    contains it, false if the model added it, null if the text is not known.
+    weight: its contribution to the score. share: the weight divided by the score. in_text: true if
+    the text contains the term, false if the model added it, null if the text is not available.
     """
 
     term: str
@@ -29,11 +29,11 @@ class MatchedTerm:
 
 @dataclass(frozen=True)
 class QueryTerm:
-    """A WordPiece of the query.
+    """A WordPiece of the query, or a word that is not in the vocabulary.
 
-    text: its characters in the query, from ``start`` to ``end``. term: null if the vocabulary does
-    not have the word. documents: number of documents with the term. removed: whether the search
-    left it out.
+    text: its characters in the query, from ``start`` to ``end``. term: the WordPiece, null if the
+    word is not in the vocabulary. documents: number of documents with the term. removed: whether
+    the search left the term out.
     """
 
     text: str
@@ -46,10 +46,10 @@ class QueryTerm:
 
 @dataclass(frozen=True)
 class HitAnswer:
-    """A document of a ranking.
+    """A hit: a document in the ranking of an engine.
 
     other_rank: its rank in the other engine; null if it is not among the first ``compared`` hits
-    there. grade: its relevance judgement, null if there is none.
+    of that engine. grade: its relevance judgement, null if there is none.
     """
 
     rank: int
@@ -74,7 +74,10 @@ class EngineAnswer:
 
 @dataclass(frozen=True)
 class Judged:
-    """The topic of the query. relevant: number of documents with a grade of ``level`` or more."""
+    """The judged topic that has the text of the query.
+
+    relevant: number of documents with a grade of ``level`` or more.
+    """
 
     qid: str
     relevant: int
@@ -85,8 +88,8 @@ class Judged:
 class SearchAnswer:
     """The answer of ``/search``.
 
-    results: by engine, ``spade`` or ``bm25``. compared: number of hits in which ``other_rank`` is
-    looked up. judged: null if the query is not a judged topic.
+    results: the hits of each engine, ``spade`` and ``bm25``. compared: number of hits among which
+    ``other_rank`` is looked up. judged: null if the query is not a judged topic.
     """
 
     query: str
@@ -106,7 +109,11 @@ class Hits:
 
 @dataclass(frozen=True)
 class DocumentTerm:
-    """A term of a document's vector; in_text as in MatchedTerm."""
+    """A term of a document's vector.
+
+    in_text: true if the text contains the term, false if the model added it, null if the text is
+    not available.
+    """
 
     term: str
     impact: int
@@ -140,8 +147,8 @@ class ExplainAnswer:
     """The answer of ``/explain``: why a document matches a query.
 
     missing: terms of the query that the document does not have. pieces: the text with the impact of
-    each word. added: terms that are not in the text, the largest impact first. terms: number of all
-    terms of the document. cut: whether the end of the text is left out.
+    each word. added: terms that are not in the text, the largest impact first. terms: number of
+    terms in the document's vector. cut: whether the end of the text is left out.
     """
 
     docid: str
@@ -157,7 +164,10 @@ class ExplainAnswer:
 
 @dataclass(frozen=True)
 class TermHit:
-    """A document with a term. in_text: whether its text contains the term."""
+    """A document that has a term.
+
+    in_text: whether the text of the document contains the term, null if the text is not available.
+    """
 
     docid: str
     impact: int
@@ -180,7 +190,10 @@ class TermAnswer:
 
 @dataclass(frozen=True)
 class ExpandedTerm:
-    """A term of an expanded text, with the parts of its impact that come from the two encoders."""
+    """A term of an expanded text.
+
+    weighting, expansion: the parts of the impact that come from the two encoders.
+    """
 
     term: str
     in_text: bool
@@ -216,9 +229,9 @@ class IndexStats:
 class StatsAnswer:
     """The answer of ``/stats``.
 
-    texts: ``ready``, ``loading``, or ``missing`` for the reason in texts_problem. judged_topics:
-    number of topics with judgements. examples: queries of some of them. expand: the model of
-    ``/expand``, null if there is none.
+    texts: state of the documents' texts: ``ready``, ``loading``, or ``missing``; texts_problem says
+    why they are missing. judged_topics: number of topics with judgements. examples: texts of some
+    judged topics. expand: the model of ``/expand``, null if there is none.
     """
 
     version: str

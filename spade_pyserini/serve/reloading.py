@@ -1,4 +1,4 @@
-"""Open an index again when its files change, while requests are answered.
+"""Reopen an index when its files change, without interrupting requests.
 
 A request uses the index that was open when it began. An old index is closed after its last request.
 """
@@ -25,15 +25,16 @@ logger = logging.getLogger(__name__)
 
 
 class _Lease(Generic[T]):
-    """An open value, the number of requests that use it, and whether another one replaced it."""
+    """An open value, the number of requests that use it, and whether a newer value replaced it."""
 
     def __init__(self, value: T) -> None:
         self.value, self.users, self.replaced = value, 0, False
 
 
 class Reloading(Generic[T]):
-    """Calls ``opener`` now, and in `refresh` whenever ``state`` has changed.
+    """Holds a value, such as an open index; `refresh` opens it again when its state has changed.
 
+    ``opener`` opens the value. ``state`` returns its current state, such as the times of its files.
     ``prepare`` is called before a new value replaces the old one; it may take some time.
     """
 
@@ -44,7 +45,7 @@ class Reloading(Generic[T]):
         prepare: Callable[[T], object] = lambda _: None,
     ) -> None:
         self._opener, self._state, self._prepare = opener, state, prepare
-        # The state is read first: a change while the index is opened is noticed afterwards.
+        # Read the state before opening, so that `refresh` notices a change during the opening.
         self._seen = state()
         self._lock = threading.Lock()
         self._lease = _Lease(opener())
@@ -67,7 +68,7 @@ class Reloading(Generic[T]):
     def refresh(self) -> bool:
         """Open the value again if its state has changed; return whether it was replaced.
 
-        If it cannot be opened, the old value is used until the state changes again.
+        If the new value cannot be opened, the old value is used until the state changes again.
         """
         state = self._state()
         if state == self._seen:
@@ -76,7 +77,7 @@ class Reloading(Generic[T]):
         try:
             new = _Lease(self._opener())
         except (SpadeError, OSError) as error:
-            logger.warning("the changed index cannot be opened, the old one is used: %s", error)
+            logger.warning("the changed index cannot be opened, the old index is served: %s", error)
             return False
         self._prepare(new.value)
         self._replace(new)
@@ -96,7 +97,7 @@ class Reloading(Generic[T]):
 
 
 class Watcher:
-    """A thread that refreshes values every ``seconds``."""
+    """A thread that calls `Reloading.refresh` of each value every ``seconds``."""
 
     def __init__(self, watched: Sequence[Reloading[Any]], seconds: float = 1.0) -> None:
         self._watched, self._seconds = watched, seconds
@@ -109,7 +110,7 @@ class Watcher:
             for value in self._watched:
                 try:
                     if value.refresh():
-                        logger.info("the index has changed; the new one is served now")
+                        logger.info("the index has changed; the new version is served now")
                 except Exception:
                     logger.exception("a changed index could not be opened")
 

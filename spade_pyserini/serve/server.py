@@ -1,4 +1,4 @@
-"""Run the server: sockets, signals, and the message with its address."""
+"""Run the server: open its socket, handle signals, and report when it is ready."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ STOP_SECONDS = 5  # time for running requests to finish when the server is stopp
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on an address; port 0 is any free one."""
+    """Return a socket that listens on an address; port 0 selects any free port."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     except (OSError, UnicodeError) as error:
         raise SpadeError(f"the host {host!r} is not known ({error}); give host=127.0.0.1") from None
     family, kind, protocol, _, address = found[0]
-    # asyncio sets TCP_NODELAY only if the protocol is named; without it, answers wait 40 ms.
+    # asyncio sets TCP_NODELAY only if the socket has a protocol number; without TCP_NODELAY,
+    # answers are delayed by 40 ms.
     listener = socket.socket(family, kind, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -35,7 +36,7 @@ def listen(host: str, port: int) -> socket.socket:
         listener.close()
         reason = error.strerror or error
         message = f"cannot listen on {host}, port {port} ({reason})"
-        raise SpadeError(f"{message}; give another port=N") from None
+        raise SpadeError(f"{message}; give another port=N, or another host=ADDRESS") from None
     return listener
 
 
@@ -48,7 +49,7 @@ def is_loopback(host: str) -> bool:
 
 
 def address_of(listener: socket.socket, host: str) -> str:
-    """Return the address for a browser."""
+    """Return the URL to open in a browser."""
     name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"http://{name}:{listener.getsockname()[1]}/"
 
@@ -66,7 +67,7 @@ def run(
     ``ready`` is called as soon as the server answers requests.
     """
     limits = service.limits
-    # The names that other machines use are not known, so host names are checked only on loopback.
+    # Other machines may use any name for this server, so host names are checked only on loopback.
     hosts = {host, *LOOPBACK} if is_loopback(host) else None
     config = uvicorn.Config(
         Guard(create_app(service), limits.body, hosts),

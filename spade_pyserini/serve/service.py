@@ -1,4 +1,4 @@
-"""The server without HTTP: open indexes, answer requests, reload changed indexes, close."""
+"""The service behind the HTTP routes: opens indexes, answers requests, reloads changed indexes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from spade_pyserini.serve.texts import LoadedTexts
 RELOAD_SECONDS = 60.0  # longest wait for the texts of a new index before it replaces the old one
 
 OpenTexts = Callable[[IndexManifest], Texts]
-"""Opens the texts of an index; raises a `SpadeError` if they cannot be found."""
+"""A function that opens the texts of an index; it raises `SpadeError` if that fails."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class ServeOptions:
 
     - ``index``: an impact index. ``tokenizer``: its tokenizer, if another tool built the index.
     - ``bm25``: a BM25 index of the same documents, for comparison.
-    - ``model``, ``counts``: for the expansion of texts; see `Expander`.
+    - ``open_texts``: a function that opens the texts of the documents.
+    - ``model``, ``counts``: the model that expands texts, and its counts file; see `Expander`.
     """
 
     index: Path

@@ -1,4 +1,4 @@
-"""Read the texts of the documents into memory, in a thread of its own."""
+"""Read the texts of the documents into memory, in a background thread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATIENCE = 2.0  # seconds that a request waits for the texts
 
 
 class LoadedTexts:
-    """Finds documents by id; it finds none until all texts are read, or if reading failed.
+    """Finds documents by id. Until all texts are read, or if reading failed, it finds none.
 
     ``open_texts`` returns the texts; it may raise a `SpadeError`.
     """
@@ -39,13 +39,13 @@ class LoadedTexts:
 
     @property
     def state(self) -> str:
-        """``ready``, ``loading`` or ``missing``."""
+        """Return the state of the texts: ``ready``, ``loading`` or ``missing``."""
         if self._texts is not None:
             return "ready"
         return "missing" if self._done.is_set() else "loading"
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until the texts are read; return whether that succeeded."""
+        """Wait, at most ``seconds``, until the texts are read; return whether they are."""
         self._done.wait(seconds)
         return self._texts is not None
 

@@ -1,6 +1,6 @@
-"""A fixed number of threads that answer requests, a bounded queue, and a time limit.
+"""A fixed number of threads that answer requests, with a bounded queue and a time limit.
 
-The threads live as long as the server: Java keeps a record of every thread that calls it.
+The threads live as long as the server, because Java keeps a record of every thread that calls it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Workers:
     async def run(self, function: Callable[[], T]) -> T:
         """Return the result of ``function``.
 
-        Raises `RefusedError` if too many requests wait, or if the function is too slow.
+        Raises `RefusedError` if too many requests are running or waiting, or if the result is not
+        ready within the time limit.
         """
         with self._lock:
             if self._active >= self._most:
@@ -52,9 +53,9 @@ class Workers:
 
     @property
     def active(self) -> int:
-        """The number of requests that are answered or waiting."""
+        """The number of requests that are running or waiting."""
         return self._active
 
     def close(self) -> None:
-        """Drop the requests that wait, and wait for those that run."""
+        """Cancel the waiting requests, and wait for the running ones to finish."""
         self._executor.shutdown(wait=True, cancel_futures=True)

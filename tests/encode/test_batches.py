@@ -19,7 +19,7 @@ def test_batches_hold_every_document_once_within_the_budget() -> None:
 
 
 def test_less_than_five_percent_is_padding() -> None:
-    """With shards of the default size, of documents of realistic lengths."""
+    """The documents have realistic lengths, and the shards have the default size."""
     texts = [document.contents for document in open_corpus("pydoc")]
     ids = WordPieces.load(PRETRAINED / "spade-mini").document_ids(texts, 256)
     for start in range(0, len(ids), SHARD_SIZE):

@@ -1,4 +1,4 @@
-"""A corpus is encoded: what is in the vectors and the manifest, and bad arguments."""
+"""Encoding a corpus: the contents of vectors and manifest, and wrong arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corpus-level pruning of the corpus that is encoded."""
+"""Corpus-level pruning: expansion terms that the model adds to too many documents are removed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def pruning_model(tiny_model: SpadeModel) -> SpadeModel:
 def pruned(
     corpus_folder: Path, pruning_model: SpadeModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """Vectors of one process. Shared by the tests: do not change them."""
+    """Pruned vectors, written by one process. The tests share them: do not change them."""
     folder = tmp_path_factory.mktemp("encode") / "pruned"
     encode_corpus(open_corpus(str(corpus_folder)), pruning_model, folder, OPTIONS)
     return folder
@@ -85,12 +85,12 @@ def test_terms_in_many_expansions_and_few_texts_are_noise(
     assert [term.expanded for term in removed] == sorted(
         (term.expanded for term in removed), reverse=True
     )
-    # Other settings of the vectors do not matter; gamma and few do.
+    # The removed terms depend on corpus_gamma and corpus_few, but not on these four settings.
     other = encoder.with_settings(alpha=0.1, prune_ratio=0.9, saturate=True, scale=1.0)
     assert find_noise(other, texts) == removed
     assert find_noise(encoder.with_settings(corpus_gamma=1.0), texts) == ()
     assert find_noise(encoder.with_settings(corpus_few=0.0), texts) == ()
-    assert find_noise(encoder, texts[: LEAST - 1]) == ()  # too few documents to know
+    assert find_noise(encoder, texts[: LEAST - 1]) == ()  # too few documents to decide
 
 
 def test_what_is_removed_and_what_stays(
@@ -113,7 +113,7 @@ def test_what_is_removed_and_what_stays(
     for terms, before, after in zip(own, full, vectors, strict=True):
         assert set(before) - set(after) == (set(before) & names) - terms
         assert {term for term in names & terms if term in before} <= set(after)
-    # People can read the terms in the manifest and in the counts file.
+    # The manifest and the counts file list the removed terms.
     values = json.loads((pruned.parent / "pruned.manifest.json").read_text())
     stored = json.loads(counts_path(pruned).read_text())["corpus_pruning"]
     assert values["removed_expansions"] == stored["removed"]
@@ -163,7 +163,7 @@ def test_a_killed_run_is_continued(
     assert again == manifest
     assert (killed / "docs0000.jsonl.gz").stat().st_mtime_ns == first
     assert file_bytes(killed) == file_bytes(pruned)
-    # Lost counts are counted again, to the same terms.
+    # A missing counts file is computed again, with the same removed terms.
     counts_path(killed).unlink()
     assert encode_corpus(open_corpus(str(corpus_folder)), pruning_model, killed, options) == again
 
@@ -213,7 +213,7 @@ def test_pruning_with_idf_of_the_corpus(
     encode_corpus(corpus, idf_model, tmp_path / "plain", OPTIONS)
     counts = [json.loads(counts_path(tmp_path / name).read_text()) for name in ("x", "plain")]
     assert counts[0]["terms"] == counts[1]["terms"] and "corpus_pruning" not in counts[1]
-    # The counts of a pruned encoding serve a model that does not prune, not the other way round.
+    # A model without pruning can use the counts of a pruned encoding, but not vice versa.
     options = replace(OPTIONS, counts=counts_path(tmp_path / "x"))
     again = encode_corpus(corpus, idf_model, tmp_path / "again", options)
     assert again.removed_expansions == []
@@ -265,7 +265,7 @@ def test_the_options_of_the_command(
     assert run("encode", *common, *plain, "--output", tmp_path / "plain").code == 0
     assert file_bytes(tmp_path / "off") == file_bytes(tmp_path / "plain") != file_bytes(pruned)
     values = json.loads((tmp_path / "plain.manifest.json").read_text())
-    # Without these settings, a manifest is as an older version writes it.
+    # Without these settings, a manifest has the same fields as one of an older version.
     assert not {"prune_ratio", "corpus_gamma"} & values["settings"].keys()
     assert "removed_expansions" not in values and not counts_path(tmp_path / "plain").exists()
 

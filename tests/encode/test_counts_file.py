@@ -1,4 +1,4 @@
-"""Term counts of a corpus, for models that weigh terms by their rarity."""
+"""Term counts of a corpus, for models that weight terms by their document frequency."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_counts_of_the_corpus_change_its_vectors(
 def test_counts_are_kept_when_an_encoding_is_continued(
     idf_model: SpadeModel, tmp_path: Path
 ) -> None:
-    """A corpus that grows keeps its first counts, so that all shards have the same."""
+    """If a corpus grows, its first counts are kept, so that all shards use the same counts."""
     source = write_corpus(tmp_path / "corpus", 20)
     first = encode_corpus(
         open_corpus(str(source)), idf_model, tmp_path / "x", EncodeOptions(shard_size=10)
@@ -154,7 +154,7 @@ def test_parts_that_are_replaced_are_counted_once(idf_model: SpadeModel, tmp_pat
     assert json.loads(path.read_text())["documents"] == 40
     replace(first, complete=False).save(
         tmp_path / "x", Part(0, 2).manifest
-    )  # as if it were still running
+    )  # as if part 0 were still being encoded
     before = path.stat().st_mtime_ns
     encode(1, overwrite=True)
     assert path.stat().st_mtime_ns == before

@@ -1,4 +1,4 @@
-"""Encoding in parts, on machines that do not communicate, and their merge."""
+"""Encoding a corpus in parts, on machines that do not communicate, and merging the parts."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_parts_in_the_working_folder(
 def test_bad_documents_of_parts_and_at_the_end(
     tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:
-    """The first and the last line are bad; the last one follows a full shard."""
+    """The first and the last line are invalid; the last line follows a full shard."""
     corpus = write_corpus(tmp_path / "c", 20)
     (file,) = corpus.glob("*")
     lines = file.read_text().splitlines()

@@ -1,4 +1,4 @@
-"""Corpora and vectors on object stores, in fsspec's memory."""
+"""Corpora and vectors on object stores, which fsspec's in-memory file system simulates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.conftest import file_bytes
 
 
 def test_object_stores(tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path) -> None:
-    """Read a corpus from an object store and write vectors to it, in fsspec's memory."""
+    """Read a corpus from an object store, and write vectors to the store."""
     from upath import UPath
 
     store = UPath("memory://bucket")
@@ -43,7 +43,7 @@ def test_object_stores(tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
     (store / "encode" / "tiny" / "docs0002.jsonl.gz").write_bytes(b"cut")
     assert (
         encode_corpus(corpus, tiny_model, output, EncodeOptions(shard_size=12)) == local
-    )  # and repairs it
+    )  # the missing shard and the damaged shard are encoded again
     stored = {path.name: path.read_bytes() for path in (store / "encode" / "tiny").iterdir()}
     assert stored == file_bytes(tmp_path / "x")
     for number in (0, 1):

@@ -1,4 +1,4 @@
-"""Properties of all encoded documents and all weights."""
+"""Property-based tests of encoded documents and of quantized weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An index with BM25, judgements and hostile texts, and a server for it in a process of its own."""
+"""Fixtures: an impact and a BM25 index of hostile texts, judgements, and a server process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ QUERY = "the old cat"
 
 @dataclass(frozen=True)
 class Folders:
-    """The inputs of a server."""
+    """The paths of the inputs of a server."""
 
     corpus: Path
     index: Path

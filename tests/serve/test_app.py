@@ -1,4 +1,4 @@
-"""The answers of the server, and its refusals."""
+"""The answers of the server to valid and invalid requests."""
 
 from __future__ import annotations
 
@@ -160,9 +160,9 @@ def test_a_text_is_expanded(client: TestClient, tiny_model_folder: Path) -> None
     ("path", "status", "error"),
     [
         ("/search", 400, "q: Field required"),
-        ("/search?q=a&k=0", 400, "k: 0 is not from 1 to 50"),
-        ("/search?q=a&k=51", 400, "k: 51 is not from 1 to 50"),
-        ("/search?q=a&k=61&brief=true", 400, "k: 61 is not from 1 to 60"),
+        ("/search?q=a&k=0", 400, "k: 0 is not between 1 and 50"),
+        ("/search?q=a&k=51", 400, "k: 51 is not between 1 and 50"),
+        ("/search?q=a&k=61&brief=true", 400, "k: 61 is not between 1 and 60"),
         ("/search?q=a&k=x", 400, "k: Input should be a valid integer"),
         ("/search?q=a&k=99999999999999999999", 400, "k: "),
         ("/search?q=" + 101 * "a", 400, "q: 101 characters; the limit is 100"),
@@ -203,7 +203,7 @@ def test_wrong_requests_have_a_status_and_a_message(
     ],
 )
 def test_wrong_bodies(client: TestClient, body: bytes, status: int, error: str) -> None:
-    for content in (body, iter([body])):  # with and without a length
+    for content in (body, iter([body])):  # with and without a Content-Length
         answer = client.post(
             "/expand", content=content, headers={"content-type": "application/json"}
         )

@@ -1,4 +1,4 @@
-"""The page in a real Chromium."""
+"""The search page in a real Chromium."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def browser() -> Iterator[Browser]:
         pytest.skip("needs chromium, from the package chromium of Debian for instance")
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     with playwright.sync_playwright() as started:
-        # A container often has no sandbox; the page is ours.
+        # Chromium's sandbox often does not work in a container; this page can be trusted.
         browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser
         browser.close()
@@ -144,7 +144,7 @@ def test_unknown_words_are_marked(visit: Visit) -> None:
     assert page.locator(".chip.unknown").inner_text() == "\u4e2d\nunknown"
     page.locator("#q").fill("\u4e2d")
     page.wait_for_selector(".empty")
-    assert "no term that can be searched" in page.locator(".spade .empty").inner_text()
+    assert "no term that can be searched for" in page.locator(".spade .empty").inner_text()
 
 
 def test_the_heat_map_of_a_text(visit: Visit) -> None:

@@ -9,7 +9,7 @@ from spade_pyserini.serve.reloading import Reloading
 
 
 class Files:
-    """Files that change, and what was opened from them."""
+    """A simulated index whose files change, and a list of all opened versions."""
 
     def __init__(self) -> None:
         self.version = 1
@@ -55,7 +55,7 @@ def test_the_old_one_remains_if_the_new_one_cannot_be_opened(
     reloading = Reloading(files.open, lambda: files.version)
     files.version = -1
     assert not reloading.refresh()
-    assert "the old one is used: damaged" in caplog.text
+    assert "the old index is served: damaged" in caplog.text
     with reloading.use() as value:
         assert (value.version, value.closed) == (1, 0)
     files.version = 5

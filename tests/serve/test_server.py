@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import signal
 import socket
@@ -39,6 +40,12 @@ def _check_when_torch_is_loaded(server: Server) -> None:
     if not maps.exists():
         pytest.skip("needs /proc")
     assert "libtorch" not in maps.read_text()
+    _load_model(server)
+    assert "libtorch" in maps.read_text()
+
+
+def _load_model(server: Server) -> None:
+    """Expand a text; the first time, the server answers with 503 until the model is loaded."""
     request = urllib.request.Request(
         f"{server.address}/expand",
         json.dumps({"text": "cat"}).encode(),
@@ -51,15 +58,49 @@ def _check_when_torch_is_loaded(server: Server) -> None:
             break
         except urllib.error.HTTPError as error:
             assert error.code == 503
-    assert "libtorch" in maps.read_text()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_the_server(folders: Folders, number: int) -> None:
     server = start_server("--index", folders.index, "--corpus", folders.corpus)
     assert server.get("/search?q=cat")["results"]["spade"]["hits"][0]["title"]
+    maps = Path(f"/proc/{server.process.pid}/maps")
+    assert not maps.exists() or "libtorch" not in maps.read_text()
     assert server.stop(number) == "stopped\n"
     assert server.process.returncode == 0
+
+
+def test_a_request_in_flight_is_answered_when_the_server_stops(
+    folders: Folders, tiny_model_folder: Path
+) -> None:
+    server = start_server("--index", folders.index, "--model", tiny_model_folder)
+    _load_model(server)
+    body = json.dumps({"text": "the old cat"}).encode()
+    address = ("127.0.0.1", int(server.address.rpartition(":")[2]))
+    head = f"POST /expand HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
+    with socket.create_connection(address, timeout=60) as connection:
+        connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + body[:9])
+        server.get("/healthz")  # after this answer, the server has read the first part
+        server.process.send_signal(signal.SIGTERM)
+        while _accepts(address):
+            time.sleep(0.01)
+        connection.sendall(body[9:])
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        assert answer.status == 200
+        terms = json.loads(answer.read())["terms"]
+    assert {"old", "cat"} <= {term["term"] for term in terms}
+    out, _ = server.process.communicate(timeout=60)
+    assert out == "stopped\n" and server.process.returncode == 0
+
+
+def _accepts(address: tuple[str, int]) -> bool:
+    """Whether the server still takes new connections."""
+    try:
+        socket.create_connection(address, timeout=60).close()
+    except OSError:
+        return False
+    return True
 
 
 def test_a_changed_index_is_served_without_a_failed_request(
@@ -106,10 +147,10 @@ def test_mistakes_are_reported_before_the_server_starts(
     cases = [
         (["--index", tmp_path / "nothing"], 1, "no such index"),
         ([*index, "--bm25", tmp_path / "nothing"], 1, "no such index"),
-        ([*index, "--bm25", folders.index], 1, "is a impact index, not bm25"),
+        ([*index, "--bm25", folders.index], 1, "is an index of the kind impact, not bm25"),
         ([*index, "--model", "nothing"], 1, "there is no model 'nothing'"),
-        ([*index, "--qrels", "nothing"], 1, "no qrels and no file are called 'nothing'"),
-        ([*index, "--qrels", folders.qrels], 1, "give --topics FILE, too"),
+        ([*index, "--qrels", "nothing"], 1, "no qrels and no file with the name 'nothing'"),
+        ([*index, "--qrels", folders.qrels], 1, "give the topics with --topics FILE"),
         ([*index, "--topics", folders.topics], 2, "--topics applies only with --qrels"),
         ([*index, "--corpus", "nothing"], 1, "no corpus, folder or file is called 'nothing'"),
         ([*index, "--host", "999.1.1.1"], 1, "the host '999.1.1.1' is not known"),
@@ -132,7 +173,7 @@ def test_a_port_in_use_is_reported(folders: Folders, run: Commands) -> None:
 
 
 def test_answers_are_not_delayed_by_the_network() -> None:
-    """asyncio sets TCP_NODELAY on connections of a socket whose protocol is named."""
+    """asyncio sets TCP_NODELAY on connections only if the listening socket has a protocol."""
     with listen("127.0.0.1", 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
 

@@ -1,4 +1,4 @@
-"""Concurrent work and time are limited."""
+"""`Workers` limits the number of concurrent requests and the time of each request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page: one HTML document with its style and script, and a policy that allows nothing else."""
+"""The search page: an HTML document with style and script inside, and its security policy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = Path(__file__).parent
-# In this order: a file uses names of the files before it.
+# The order matters: a file uses names that earlier files define.
 SCRIPTS = (
     *("dom.js", "api.js", "state.js", "theme.js", "chips.js", "hits.js", "heat.js"),
     *("terms.js", "expand.js", "results.js", "keyboard.js", "main.js"),
@@ -23,7 +23,7 @@ class Page(NamedTuple):
 
 
 def search_page() -> Page:
-    """Return the page of the server."""
+    """Return the search page of the server."""
     script = "\n".join(read_asset(name) for name in SCRIPTS)
     return self_contained(read_asset("index.html"), read_asset("style.css"), script)
 
@@ -31,8 +31,8 @@ def search_page() -> Page:
 def self_contained(template: str, style: str, script: str = "") -> Page:
     """Insert style and script into a template, in place of ``{{style}}`` and ``{{script}}``.
 
-    The policy names both by their digests: no other style or script can run, whatever a document
-    or a query contains. Requests go to this server only.
+    The Content-Security-Policy names both by their digests: no other style or script can run,
+    whatever a document or a query contains. The page can send requests to this server only.
     """
     if script:
         script = f'"use strict";\n(() => {{\n{script}\n}})();\n'
@@ -53,7 +53,7 @@ def self_contained(template: str, style: str, script: str = "") -> Page:
 
 
 def read_asset(name: str) -> str:
-    """Return a file of this folder."""
+    """Return the text of a file in this folder."""
     return (FOLDER / name).read_text(encoding="utf-8")
 
 

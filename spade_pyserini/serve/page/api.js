@@ -8,7 +8,7 @@ class ApiError extends Error {
   }
 }
 
-/** Fetch JSON; throw ApiError with a message for people. */
+/** Fetch JSON; throw an ApiError with a message to show to the user if the request fails. */
 async function request(url, options = {}) {
   let response;
   try {
@@ -24,7 +24,7 @@ async function request(url, options = {}) {
     response.status, retry);
 }
 
-/** A function that aborts its previous request when it is called again. */
+/** Return a function that aborts its previous request when it is called again. */
 function latest(send) {
   let controller = null;
   return async (...values) => {

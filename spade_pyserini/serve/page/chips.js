@@ -1,11 +1,11 @@
-// The WordPieces of the query: a click leaves one out, another click searches it again.
+// The WordPieces of the query: a click removes one from the search, another click adds it again.
 
 function showChips(answer, toggle) {
   const chips = [];
   let word = null;
   let end = -1;
   for (const term of answer.terms) {
-    // WordPieces of the same word stand in one group.
+    // WordPieces of the same word are in one group.
     if (!word || term.start !== end || !term.term?.startsWith("##")) {
       word = h("span", { class: "word" });
       chips.push(word);
@@ -19,19 +19,19 @@ function showChips(answer, toggle) {
 
 function chip(term, toggle) {
   if (term.term === null) {
-    return h("span", { class: "chip unknown", title: "Not in the vocabulary: it is ignored" },
+    return h("span", { class: "chip unknown", title: "This word is not in the vocabulary and is ignored" },
       term.text, h("small", {}, "unknown"));
   }
   const count = term.documents ? number(term.documents) : "none";
   const documents = term.documents ? `in ${plural(term.documents, "document")}` : "in no document";
-  const action = term.removed ? "search it again" : "leave it out";
+  const action = term.removed ? "add it to the search again" : "leave it out of the search";
   return h("button", {
     type: "button",
     class: `chip${term.removed ? " removed" : ""}${term.documents ? "" : " nowhere"}`,
     "data-term": term.term,
     "aria-pressed": String(!term.removed),
-    "aria-label": `${term.term}, ${documents}; ${action}`,
-    title: `${term.term}: ${documents}. Click: ${action}`,
+    "aria-label": `${term.term}, ${documents}; click to ${action}`,
+    title: `${term.term}: ${documents}. Click to ${action}`,
     onclick: () => toggle(term.term),
     onkeydown: (event) => {
       if (event.key === "Delete" || event.key === "Backspace") toggle(term.term);

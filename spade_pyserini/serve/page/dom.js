@@ -2,7 +2,7 @@
 
 const $ = (id) => document.getElementById(id);
 
-/** h("button", {class: "chip", onclick: f}, "text", element, ...) */
+/** Create an element: h("button", {class: "chip", onclick: f}, "text", element, ...) */
 function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
@@ -26,7 +26,7 @@ function fill(element, ...children) {
   return element;
 }
 
-/** A text with <mark> around the spans in marks. Positions count code points, as Python does. */
+/** Return a text with <mark> around the spans in marks. Positions count code points, as in Python. */
 function marked({ text, marks }) {
   const points = Array.from(text);
   const parts = [];

@@ -52,8 +52,8 @@ function expandProblem(error) {
 function emptyExpansion() {
   return h("div", { class: "empty" },
     h("h2", {}, "What does SpaDE add to a text?"),
-    h("p", {}, "Type on the left. Words of the text are weighted, and words that are missing are "
-      + "added, before anything is indexed."));
+    h("p", {}, "Type a text in the box. SpaDE weights the words of the text and adds words that the "
+      + "text does not contain, as it did for each document before indexing."));
 }
 
 function showExpansion(answer) {
@@ -64,13 +64,13 @@ function showExpansion(answer) {
   fill($("expand-heat"), heatMap(answer.pieces));
   const best = Math.max(1, ...answer.terms.map((term) => term.impact));
   fill($("expand-terms"),
-    h("p", { class: "legend" }, h("span", {}, h("i", { class: "own" }), "from the word itself"),
-      h("span", {}, h("i", { class: "added" }), "from expansion")),
+    h("p", { class: "legend" }, h("span", {}, h("i", { class: "own" }), "weight of the word itself"),
+      h("span", {}, h("i", { class: "added" }), "added by expansion")),
     expansionList(`${plural(added.length, "term")} added`, added, best),
     expansionList(`${plural(own.length, "term")} of the text`, own, best));
 }
 
-/** Bars of impacts; the parts of both encoders have different colours. */
+/** Return impacts as bars; the parts that come from the two encoders have different colours. */
 function expansionList(title, terms, best) {
   const shown = terms.slice(0, SHOWN_TERMS);
   return h("section", {}, h("h2", {}, title),

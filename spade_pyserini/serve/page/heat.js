@@ -1,6 +1,6 @@
-// The text of a document or of the user, with words shaded by impact.
+// Show a text with words shaded by impact.
 
-/** Words with an impact are shaded; those that match the query have a line below. */
+/** Return a text in which words with an impact are shaded, and words of the query underlined. */
 function heatMap(pieces) {
   const largest = Math.max(1, ...pieces.map((piece) => piece.impact));
   return h("p", { class: "heat" }, pieces.map((piece) => {
@@ -34,7 +34,7 @@ function showDetail(detail, answer, context) {
   fill(detail,
     answer.pieces.length
       ? [heatMap(answer.pieces), answer.cut && h("p", { class: "note" }, "Only the beginning of the text is shown.")]
-      : h("p", { class: "note" }, "The text of this document is not known."),
+      : h("p", { class: "note" }, "The text of this document is not available."),
     h("h4", {}, `${plural(answer.added.length, "term")} added by SpaDE`),
     h("ul", { class: "terms" }, first.map((term) => h("li",
       { class: matched.has(term.term) ? "hitting" : null },

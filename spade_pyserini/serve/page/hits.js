@@ -1,4 +1,4 @@
-// A hit: rank, title, rank in the other engine, snippet, the bar of its score, and its terms.
+// A hit: rank, title, rank in the other engine, snippet, a bar for its score, and matched terms.
 
 const NAMES = { spade: "SpaDE", bm25: "BM25" };
 
@@ -36,11 +36,11 @@ function hitItem(hit, context) {
   return item;
 }
 
-/** An arrow: up if the document is ranked higher here than in the other engine. */
+/** Return an arrow: up if the document is ranked higher here than in the other engine. */
 function movement(hit, { other, compared }) {
   if (!other) return null;
   if (hit.other_rank === null) {
-    const text = `Not among the first ${compared} of ${other}`;
+    const text = `Not among the first ${compared} hits of ${other}`;
     return h("span", { class: "move new", title: text, "aria-label": text }, `not in ${other}`);
   }
   const gain = hit.other_rank - hit.rank;
@@ -58,7 +58,7 @@ function grade(hit, { judged }) {
     good ? `✓ relevant ${hit.grade}` : `✗ not relevant`);
 }
 
-/** The parts of the score as a stacked bar; the best hit of the column has the full width. */
+/** Return the parts of the score as a stacked bar; the bar of the best hit has the full width. */
 function scoreBar(matched, score, best) {
   const parts = matched.map((term) => {
     const origin = originOf(term);
@@ -80,6 +80,6 @@ function termButton(term, { openTerm }) {
   const content = [term.term, h("b", {}, number(term.weight ?? term.impact))];
   if (!openTerm) return h("span", { class: `term ${origin}` }, content);
   return h("button", { type: "button", class: `term ${origin}`, "data-term": term.term,
-    title: `${term.term}: ${originText[origin]}. Click: its documents by impact`,
+    title: `${term.term}: ${originText[origin]}. Click to list its documents by impact`,
     onclick: () => openTerm(term.term) }, content);
 }

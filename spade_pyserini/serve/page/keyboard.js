@@ -1,11 +1,11 @@
-// Everything works without a mouse.
+// Keyboard shortcuts, so that the page can be used without a mouse.
 
 const KEYS = [
   ["/", "go to the search box"],
   ["↓ ↑ or j k", "next and previous hit"],
-  ["← → or h l", "the other column"],
-  ["Enter", "text and heat map of the hit"],
-  ["Delete", "on a WordPiece: leave it out"],
+  ["← → or h l", "hit in the other column"],
+  ["Enter", "show or hide the text and heat map of the hit"],
+  ["Delete", "on a WordPiece: leave it out of the search, or add it again"],
   ["Esc", "close a panel"],
   ["?", "this help"],
 ];
@@ -82,7 +82,7 @@ function showHelp() {
     h("ul", { class: "key" },
       h("li", {}, h("i", { class: "own" }), "in the text of the document"),
       h("li", {}, h("i", { class: "added" }), "added by SpaDE"),
-      h("li", {}, h("i", { class: "plain" }), "text not known, or BM25")),
+      h("li", {}, h("i", { class: "plain" }), "the text of the document is not available")),
     h("p", { class: "note" }, "▲ 3: three ranks higher here than in the other column."));
 }
 
@@ -91,6 +91,6 @@ function startKeyboard() {
   $("help").addEventListener("click", showHelp);
   $("panel-close").addEventListener("click", () => $("panel").close());
   $("panel").addEventListener("click", (event) => {
-    if (event.target === $("panel")) $("panel").close(); // outside of the panel
+    if (event.target === $("panel")) $("panel").close(); // a click outside of the panel
   });
 }

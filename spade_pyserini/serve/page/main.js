@@ -44,7 +44,7 @@ function showView(view, { push = false } = {}) {
   if (expand) $("text").focus();
 }
 
-/** Show the search or the view that the address names. */
+/** Show the view and the search that the address of the page names. */
 function showAddress() {
   readAddress();
   $("q").value = state.q;
@@ -60,7 +60,7 @@ async function showServed() {
   try {
     served = await request("/stats");
   } catch {
-    return; // the search reports the same problem
+    return; // a search will report the same problem
   }
   const { spade, texts, texts_problem: problem } = served;
   const parts = [spade.corpus, plural(spade.documents, "document"), spade.model];
@@ -70,7 +70,7 @@ async function showServed() {
   $("q").maxLength = served.limits.query;
   $("text").maxLength = served.limits.text;
   const note = texts === "missing" ? `Texts are not shown: ${problem}` : "";
-  fill($("footer"), h("p", {}, note || `spade_pyserini ${served.version}. Press ? for the keyboard.`));
+  fill($("footer"), h("p", {}, note || `spade_pyserini ${served.version}. Press ? for keyboard shortcuts.`));
   if (!state.q) showStart();
 }
 

@@ -1,6 +1,6 @@
-// The two columns of results, and the states before, during and instead of results.
+// The columns of results, and what is shown before a search, while it runs, or if it fails.
 
-const LOADING_DELAY = 150; // milliseconds before a search looks busy
+const LOADING_DELAY = 150; // milliseconds before a running search is shown as loading
 const search = latest(async (signal) => request(searchUrl(state), { signal }));
 
 async function runSearch() {
@@ -72,10 +72,10 @@ function foundText(result, judged) {
 function noHits(result, engine) {
   const why = result.terms.length
     ? "No document has any of these terms."
-    : "The query has no term that can be searched.";
+    : "The query has no term that can be searched for.";
   return h("div", { class: "empty" }, h("h3", {}, "No hits"), h("p", {}, why),
     engine === "spade" && h("p", { class: "note" },
-      "Click a removed term above to search it again, or try other words."));
+      "Click a removed term above to add it again, or try other words."));
 }
 
 function highlightCounterpart(docid, on) {
@@ -84,7 +84,7 @@ function highlightCounterpart(docid, on) {
   }
 }
 
-/** On a narrow screen one column is shown, and tabs choose which. */
+/** On a narrow screen, only one column is shown, which the user selects with tabs. */
 function showTabs(engines, answer) {
   $("tabs").hidden = engines.length < 2;
   const current = $("results").dataset.shown || engines[0];
@@ -130,12 +130,12 @@ function showStart() {
   for (const id of ["chips", "summary", "tabs"]) $(id).hidden = true;
   const examples = served?.examples || [];
   fill($("results"), h("div", { class: "empty start" },
-    h("h1", {}, "Search, and see why"),
-    h("p", {}, "SpaDE read each document once, weighted its words and added words that are missing. "
-      + "A query is only split into WordPieces."),
+    h("h1", {}, "Search, and see why documents match"),
+    h("p", {}, "Before indexing, SpaDE weighted the words of each document and added words that the "
+      + "document does not contain. A query is only split into WordPieces."),
     h("ul", { class: "key" },
       h("li", {}, h("i", { class: "own" }), "a term that is in the text of the document"),
-      h("li", {}, h("i", { class: "added" }), "a term that SpaDE added to it")),
+      h("li", {}, h("i", { class: "added" }), "a term that SpaDE added to the document")),
     examples.length > 0 && [h("h2", {}, "Queries with relevance judgements"),
       h("ul", { class: "examples" }, examples.map((text) => h("li", {},
         h("button", { type: "button", class: "sample", onclick: () => setQuery(text) }, text))))]));

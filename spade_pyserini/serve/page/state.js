@@ -1,4 +1,4 @@
-// The address of the page contains the query and the settings, so that it can be shared.
+// The address of the page contains the query and the settings, so that a search can be shared as a link.
 
 const state = { q: "", k: 10, without: [], view: "search" };
 

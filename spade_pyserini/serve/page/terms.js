@@ -27,7 +27,7 @@ function termSummary(answer) {
   return h("p", { class: "note" },
     `In ${plural(answer.documents, "document")} of ${number(answer.total)} (${percent(share)}).`,
     shown < answer.documents && ` The ${shown} with the largest impacts:`,
-    added > 0 && ` SpaDE added it to ${added} of these ${shown}.`);
+    added > 0 && ` SpaDE added this term to ${added} of these ${shown}.`);
 }
 
 function termList(answer) {
