@@ -1,4 +1,4 @@
-"""Checkpoints: the state from which a killed run continues to the same weights, without pickle.
+"""Checkpoints: a killed run continues from them and reaches the same weights. No pickle is used.
 
 ::
 
@@ -19,14 +19,13 @@ import torch
 from accelerate import Accelerator
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from spade_pyserini.errors import ArtifactError, SpadeError
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.paths import remove
 from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
-from spade_pyserini.models import SpadeModel
-from spade_pyserini.models.adapters import is_frozen
+from spade_pyserini.models.adapters import has_adapters, is_frozen
 from spade_pyserini.models.tensor_files import write_tensors
 
 FORMAT = "spade_pyserini.checkpoint/1"
@@ -37,7 +36,7 @@ DIGEST = "tensors_sha256"
 
 
 class Counter(Protocol):
-    """An object with tensors as its state, like `DocumentFrequency`."""
+    """An object whose state consists of tensors, such as `DocumentFrequency`."""
 
     def state_dict(self) -> dict[str, Tensor]: ...
 
@@ -47,11 +46,12 @@ class Counter(Protocol):
 class TrainingState(NamedTuple):
     """Saves and restores the tensors of a run, for the stages ``train`` and ``masked-lm``.
 
-    counters: further objects with tensors, by name. All processes of a run call both methods.
+    counters: further objects with tensors, by name. All processes of a run call `save` and
+    `restore`.
     """
 
     accelerator: Accelerator
-    model: SpadeModel
+    model: nn.Module
     optimizers: dict[str, torch.optim.Optimizer]
     counters: Mapping[str, Counter] = MappingProxyType({})
 
@@ -90,7 +90,7 @@ class TrainingState(NamedTuple):
 
     def _restore_random_states(self, states: dict[str, Tensor]) -> None:
         row, device = self.accelerator.process_index, self.accelerator.device
-        # Earlier versions of the masked-LM stage saved no rows for processes.
+        # Earlier versions of the masked-LM stage saved a single state, not a row for each process.
         rows = {name: state.view(-1, state.shape[-1]) for name, state in states.items()}
         own = {name: state[row % len(state)].clone() for name, state in rows.items()}
         torch.set_rng_state(own["cpu"])
@@ -99,7 +99,7 @@ class TrainingState(NamedTuple):
 
 
 def save_checkpoint(run: Path, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-    """Write the checkpoint of a run; the last one stays until this one is complete."""
+    """Write the checkpoint of a run; the previous one stays until the new one is complete."""
     fresh, old = run / f"{NAME}.new", run / f"{NAME}.old"
     remove(fresh)
     fresh.mkdir(parents=True)
@@ -114,7 +114,7 @@ def save_checkpoint(run: Path, state: dict[str, Any], tensors: dict[str, Tensor]
 
 
 def remove_leftovers(run: Path) -> None:
-    """Remove what a run that was killed while it saved a checkpoint left next to it."""
+    """Remove the temporary folders of a run that was killed while it saved a checkpoint."""
     remove(run / f"{NAME}.new")
     if (run / NAME).is_dir():
         remove(run / f"{NAME}.old")
@@ -122,7 +122,7 @@ def remove_leftovers(run: Path) -> None:
 
 def load_checkpoint(run: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
     """The newest complete checkpoint of a run, or None if there is none yet."""
-    # A run that was killed between the two renames has only the old one.
+    # A run that was killed while `save_checkpoint` renamed folders has only the old checkpoint.
     folder = next((run / name for name in (NAME, f"{NAME}.old") if (run / name).is_dir()), None)
     if folder is None:
         return None
@@ -137,21 +137,20 @@ def load_checkpoint(run: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | Non
         raise ArtifactError(f"{message}; remove it to start the run again") from None
 
 
-def weight_tensors(model: SpadeModel) -> dict[str, Tensor]:
+def weight_tensors(model: nn.Module) -> dict[str, Tensor]:
     """The tensors of the model that training can change, for `save_checkpoint`."""
-    frozen = model.config.adapter_rank > 0
     weights = model.state_dict()
+    frozen = has_adapters(model)
     return {f"model.{x}": weights[x] for x in weights if not (frozen and is_frozen(x))}
 
 
-def load_weights(model: SpadeModel, tensors: dict[str, Tensor]) -> None:
+def load_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
     """Restore the tensors of `weight_tensors`."""
-    weights = _with_prefix(tensors, "model.")
-    model.load_state_dict(weights, strict=not model.config.adapter_rank)
+    model.load_state_dict(_with_prefix(tensors, "model."), strict=not has_adapters(model))
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer, prefix: str) -> dict[str, Tensor]:
-    """Adam's moments and step counts by name, for `save_checkpoint`."""
+    """Return Adam's moments and step counts by name, for `save_checkpoint`."""
     return {
         f"{prefix}.{number}.{name}": value
         for number, moments in optimizer.state_dict()["state"].items()
@@ -174,5 +173,5 @@ def load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor],
 
 
 def _with_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors whose names begin with the prefix, without it."""
+    """Return the tensors whose names begin with the prefix; the prefix is removed."""
     return {x.removeprefix(prefix): tensors[x] for x in tensors if x.startswith(prefix)}

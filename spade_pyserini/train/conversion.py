@@ -1,4 +1,4 @@
-"""Values of TOML files and command lines, converted to the types of the settings."""
+"""Convert values of TOML files and command lines to the types of the settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def change_section(section: T, values: Mapping[str, Any], prefix: str) -> T:
-    """A copy of the dataclass ``section`` with other values. Errors begin with ``prefix``."""
+    """Return a copy of a dataclass with changed values. Error messages begin with ``prefix``."""
     hints = typing.get_type_hints(type(section))
     changes = {}
     for key, value in values.items():
@@ -29,9 +29,10 @@ def change_section(section: T, values: Mapping[str, Any], prefix: str) -> T:
 
 
 def convert(value: Any, hint: Any, name: str) -> Any:
-    """``value`` as the type ``hint``: lists become tuples, integers become floats.
+    """Convert ``value`` to the type ``hint``: lists to tuples, integers to floats.
 
-    Tables become dataclasses. ``name`` is for the error if the type is wrong.
+    Tables become dataclasses. Raises `UsageError`, which names the value by ``name``, for a wrong
+    type.
     """
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if isinstance(value, list | tuple):
@@ -41,14 +42,23 @@ def convert(value: Any, hint: Any, name: str) -> Any:
         elif kind is str:
             value = tuple(value) if all(isinstance(name, str) for name in value) else list(value)
         elif all(isinstance(number, int | float) for number in value):
-            value = tuple(float(number) for number in value)
+            value = tuple(_to_float(number, name) for number in value)
     if float in kinds and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        value = _to_float(value, name)
     plain = tuple(tuple if typing.get_origin(kind) is tuple else kind for kind in kinds)
     if not isinstance(value, plain) or (isinstance(value, bool) and bool not in kinds):
-        wanted = " or ".join(getattr(kind, "__name__", str(kind)) for kind in plain)
-        raise UsageError(f"{name} is {value!r}; expected {wanted.replace('NoneType', 'nothing')}")
+        names = [
+            getattr(kind, "__name__", str(kind)) for kind in plain if kind is not types.NoneType
+        ]
+        raise UsageError(f"{name} is {value!r}; expected {' or '.join(names)}")
     return value
+
+
+def _to_float(number: float, name: str) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise UsageError(f"{name} is an integer of too many digits") from None
 
 
 def _convert_table(table: Any, kind: Any, name: str) -> Any:

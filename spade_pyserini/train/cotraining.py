@@ -62,7 +62,7 @@ class Cotraining:
 
 
 def hardest(objective: Objective, encode: Encode, block: list[int], count: int) -> list[int]:
-    """The ``count`` samples of a block with the largest losses, the largest first.
+    """Return the ``count`` samples of a block with the largest losses, the largest first.
 
     Samples with equal losses keep the order of the block. ``encode`` is the encoder.
     """
@@ -79,9 +79,10 @@ def hardest(objective: Objective, encode: Encode, block: list[int], count: int) 
 
 
 def rival(data: TrainingData, block: list[int], number: int) -> str:
-    """The negative that the sample ``block[number]`` is compared with.
+    """Return the docid of the negative for the loss of the sample ``block[number]``.
 
-    This is its first hard negative, or without any, the positive of another query of the block.
+    Returns the first hard negative of the sample; without any, the positive of another query of the
+    block; without another query, the positive of the sample.
     """
     sample = data.samples[block[number]]
     if sample.negatives:

@@ -45,15 +45,15 @@ class TrainingData(NamedTuple):
     sizes: list[int]
 
     def collection(self, sample: int) -> int:
-        """The number of the collection that the sample with this index comes from."""
+        """Return the number of the collection that the sample with this index comes from."""
         return bisect_right(list(accumulate(self.sizes)), sample)
 
     def query_texts(self, samples: list[int]) -> list[str]:
-        """The query texts of samples, given as indexes."""
+        """Return the query texts of samples, which are given as indexes."""
         return [self.queries[self.samples[sample].qid] for sample in samples]
 
     def documents_by_collection(self) -> list[list[str]]:
-        """The texts of each collection's documents."""
+        """Return the texts of the documents of each collection."""
         if len(self.sizes) == 1:
             return [list(self.documents.values())]
         texts: list[list[str]] = [[] for _ in self.sizes]
@@ -71,19 +71,19 @@ def load_training_data(
     """
     collections = recipe.training_collections
     if len({bool(collection.teacher) for collection in collections}) > 1:
-        raise UsageError("recipe: either all collections have a teacher or none")
+        raise UsageError("recipe: set teacher for all collections, or for none of them")
     parts = [
         _load_collection(collection, recipe, data_dir, unlabelled) for collection in collections
     ]
     data = parts[0] if len(parts) == 1 else _merge(parts)
     if data.teacher and len({len(sample.negatives) for sample in data.samples}) > 1:
-        message = "with a teacher's run, all samples need the same number of negatives"
-        raise UsageError(f"recipe: {message}; a triple has one, other samples have hard_negatives")
+        message = "with a teacher's run, all samples must have the same number of negatives"
+        raise UsageError(f"recipe: {message}; samples of triples have one, so set hard_negatives=1")
     return data
 
 
 def _merge(parts: list[TrainingData]) -> TrainingData:
-    """The data of several collections; ids get the number of their collection as a prefix."""
+    """Join the data of several collections; ids get the number of their collection as a prefix."""
     merged = TrainingData([], {}, {}, {}, [])
     for number, part in enumerate(parts):
         prefix = f"{number}/"
@@ -152,7 +152,7 @@ def _read_samples(
 def _read_documents(
     collection: TrainingCollection, samples: list[Sample], data_dir: DataDir
 ) -> dict[str, str]:
-    """The texts of the samples' documents that are in the corpus, by docid."""
+    """Return the texts of the samples' documents by docid, if they are in the corpus."""
     wanted = {docid for sample in samples for docid in sample.docids}
     corpus = open_documents(collection, data_dir)
     return {
@@ -165,7 +165,7 @@ def _read_documents(
 def _with_documents(
     collection: TrainingCollection, samples: list[Sample], documents: dict[str, str]
 ) -> list[Sample]:
-    """The samples whose documents are all in the corpus."""
+    """Return the samples whose documents are all in the corpus."""
     missing = sorted({docid for sample in samples for docid in sample.docids} - documents.keys())
     if not missing:
         return samples
@@ -182,13 +182,17 @@ def _with_documents(
 
 
 def read_teacher(path: Path, samples: list[Sample]) -> dict[str, dict[str, float]]:
-    """Scores by query and document from a TREC run, which must cover all samples' documents."""
+    """Return a TREC run's scores by query and document; every sample's documents must have one."""
     scores = {ranking.qid: dict(ranking.hits) for ranking in read_run(path)}
     for sample in samples:
         for docid in sample.docids:
             if docid not in scores.get(sample.qid, {}):
-                raise InputError(f"no score of {docid!r} for the query {sample.qid!r}", path)
+                message = f"no score of {docid!r} for the query {sample.qid!r}"
+                raise InputError(f"{message}; a teacher must score all documents of samples", path)
         if not sample.negatives:
             message = f"the query {sample.qid!r} has no hard negative"
-            raise InputError(f"{message}; distillation needs at least one", path)
+            raise InputError(
+                f"{message}; distillation needs one: set negatives and hard_negatives=1 or more",
+                path,
+            )
     return scores

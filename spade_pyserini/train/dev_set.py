@@ -1,4 +1,4 @@
-"""A collection to validate on, and exact scores of all its queries and documents."""
+"""A collection to validate on, and the exact scores of all its documents for all its queries."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Scores(NamedTuple):
 
     relevance: [mixtures, topics, documents]. terms [mixtures]: number of terms with a weight above
     0 in the aggregated vectors. expanded: number of terms from the expansion encoder.
-    weighting_sum, expansion_sum: sum of this encoder's weights.
+    weighting_sum, expansion_sum: sum of the weights of this encoder.
     """
 
     relevance: Tensor
@@ -89,14 +89,14 @@ class DevSet:
         """Encode all documents once and score them for all topics, for each mixture."""
         weights = model.query_weights * corpus_weights(model, self.counts)
         queries = query_vectors(model, [topic.text for topic in self.topics])
-        terms = queries.any(dim=0)  # terms of no query do not change the scores
+        terms = queries.any(dim=0)  # terms that are in no query do not change the scores
         queries = queries[:, terms]
         relevance = torch.zeros(len(mixtures), len(self.topics), len(self.texts))
         ids = model.wordpieces.document_ids(self.texts, model.config.max_length)
         pruned = any(ratio for _, ratio in mixtures)
         numbers, expanded = torch.zeros(len(mixtures), dtype=torch.long), 0
         sums = [0.0, 0.0]
-        for batch, positions in self._batches(ids):
+        for batch, positions in self.batches(ids):
             with autocast(precision, model.kept.device):
                 both = model(*pad_batch(batch, model.kept.device))
             own, added = (vectors.float() for vectors in both)
@@ -105,7 +105,7 @@ class DevSet:
                 sums[encoder] += float((vectors * weights).sum())
             if not pruned:
                 numbers += _count_terms(own, added, [alpha for alpha, _ in mixtures])
-            # With pruning, all terms are needed: the largest weight may be of a term in no query.
+            # Pruning needs all terms: the largest weight may be that of a term in no query.
             columns = slice(None) if pruned else terms
             own, added = (vectors[:, columns] * weights[columns] for vectors in (own, added))
             for number, (alpha, ratio) in enumerate(mixtures):
@@ -117,7 +117,7 @@ class DevSet:
                 relevance[number][:, positions] = (queries @ mixed.T).cpu()
         return Scores(relevance, numbers, expanded, *sums)
 
-    def _batches(self, ids: list[list[int]]) -> Iterator[tuple[list[list[int]], list[int]]]:
+    def batches(self, ids: list[list[int]]) -> Iterator[tuple[list[list[int]], list[int]]]:
         """The documents in batches, with a progress bar below that of the training."""
         with counting_bar(f"validating {self.name}", "documents", len(ids), leave=False) as bar:
             for batch, positions in batches(ids, BATCH_TOKENS):
@@ -129,7 +129,7 @@ class DevSet:
         yield from zip(self.docids, self.texts, strict=True)
 
     def measure(self, relevance: Tensor) -> tuple[float, float]:
-        """MRR@10 and nDCG@10 of scores [topics, documents]."""
+        """Return MRR@10 and nDCG@10 of the scores [topics, documents]."""
         figures = evaluate_run(self.qrels, self._rank(relevance), [RR @ 10, nDCG @ 10])
         return figures[RR @ 10], figures[nDCG @ 10]
 
@@ -163,7 +163,7 @@ def load_dev_sets(recipe: Recipe, wordpieces: WordPieces, data_dir: DataDir = No
 
 
 def _read_judged_topics(collection: DevCollection, data_dir: DataDir) -> tuple[list[Topic], Qrels]:
-    """The topics with judgements, or a sample of them spread evenly over the file."""
+    """Return the topics with judgements, or a sample of them spread evenly over the file."""
     judged = read_qrels(collection.qrels, data_dir=data_dir)
     topics = read_topics(collection.queries, data_dir=data_dir)
     topics = [topic for topic in topics if topic.qid in judged]
@@ -179,16 +179,16 @@ def _check_relevant_documents(
     relevant = {docid for judged in qrels.values() for docid, grade in judged.items() if grade > 0}
     missing = relevant.difference(document.docid for document in documents)
     if missing == relevant:
-        message = f"none of the {len(relevant)} relevant documents of {collection.qrels} is in it"
-        raise InputError(message, collection.corpus)
+        message = f"none of the {len(relevant)} relevant documents of {collection.qrels}"
+        raise InputError(f"{message} is in this corpus", collection.corpus)
     if missing:
-        message = "%s: %d of %d relevant documents of %s are not in it"
+        message = "%s: %d of %d relevant documents of %s are not in this corpus"
         counts = len(missing), len(relevant)
         logger.warning(message, collection.corpus, *counts, collection.qrels)
 
 
 def _pool(path: str, depth: int, qrels: Qrels) -> set[str]:
-    """The judged documents, and the first ``depth`` documents of each query in a run."""
+    """Return the judged documents and the first ``depth`` documents of each query in a run."""
     pool = {docid for judged in qrels.values() for docid in judged}
     for ranking in read_run(path):
         if ranking.qid in qrels:

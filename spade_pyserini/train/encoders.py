@@ -1,4 +1,4 @@
-"""Vectors of documents from one of the two encoders, for training."""
+"""Encode documents with one of the two encoders, for training."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIMILAR = 16  # documents that are padded to the same length
 def encode_documents(
     model: SpadeModel, encoder: str, ids: list[list[int]], *, top_k: bool
 ) -> Tensor:
-    """Vectors v_d of WordPiece ids, [documents, |V|], in the order of the documents.
+    """Encode documents given as WordPiece ids; returns the vectors v_d, [documents, |V|].
 
     ``encoder`` is ``weighting`` (Eq. 4 to 6) or ``expansion`` (Eq. 7 to 9), the latter with or
     without document-level pruning (Eq. 8). Documents of similar length are encoded together.

@@ -38,27 +38,30 @@ class Extension:
     """An addition to the paper's training. By default, each method changes nothing."""
 
     def query_text(self, qid: str, text: str) -> str:
-        """The text of a training query."""
+        """The text of a training query, changed or unchanged."""
         return text
 
     def scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor | None:
-        """Scores [Q, D] that replace Eq. 1; None keeps Eq. 1. Query i belongs to sample i."""
+        """Return scores [Q, D] that replace Eq. 1, or None to keep Eq. 1.
+
+        samples: indexes of training samples. Row i of ``queries`` is the query of ``samples[i]``.
+        """
         return None
 
     def pair_scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor | None:
-        """The same for pairs, [Q]: the score of query i for document i."""
+        """Scores of query i for document i, [Q], that replace Eq. 1; None keeps Eq. 1."""
         return None
 
     def losses(self, batch: ScoredBatch) -> LossParts:
-        """Losses to add to Eq. 11 or 12, by name."""
+        """Return losses to add to Eq. 11 or 12, by name."""
         return {}
 
     def optimizers(self) -> dict[str, torch.optim.Optimizer]:
-        """Further optimizers, by name; each steps whenever the optimizer of an encoder does."""
+        """Return further optimizers by name; each makes a step when an encoder's optimizer does."""
         return {}
 
     def after_step(self) -> None:
-        """Called after the optimizers have stepped."""
+        """Hook that is called after the optimizers have updated the weights."""
 
 
 class Extensions:
@@ -68,13 +71,13 @@ class Extensions:
         self.extensions = extensions
 
     def query_text(self, qid: str, text: str) -> str:
-        """The text of a training query, passed through all extensions."""
+        """Return the text to train with: the text of a query, changed by all extensions in turn."""
         for extension in self.extensions:
             text = extension.query_text(qid, text)
         return text
 
     def scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor:
-        """Scores [Q, D] from the first extension that computes them, otherwise Eq. 1."""
+        """Return the scores [Q, D] of the first extension that computes them, otherwise Eq. 1."""
         for extension in self.extensions:
             relevance = extension.scores(samples, queries, documents)
             if relevance is not None:
@@ -82,7 +85,7 @@ class Extensions:
         return losses.scores(queries, documents)
 
     def pair_scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor:
-        """Scores of pairs [Q] from the first extension that computes them, otherwise Eq. 1."""
+        """Return scores of pairs [Q] of the first extension that computes them, otherwise Eq. 1."""
         for extension in self.extensions:
             relevance = extension.pair_scores(samples, queries, documents)
             if relevance is not None:
@@ -90,14 +93,14 @@ class Extensions:
         return losses.pair_scores(queries, documents)
 
     def losses(self, batch: ScoredBatch) -> LossParts:
-        """The losses of all extensions, by name."""
+        """Return the losses of all extensions, by name."""
         parts: LossParts = {}
         for extension in self.extensions:
             parts |= extension.losses(batch)
         return parts
 
     def optimizers(self) -> dict[str, torch.optim.Optimizer]:
-        """The optimizers of all extensions, by name."""
+        """Return the optimizers of all extensions, by name."""
         optimizers: dict[str, torch.optim.Optimizer] = {}
         for extension in self.extensions:
             optimizers |= extension.optimizers()

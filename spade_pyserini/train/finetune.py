@@ -1,4 +1,4 @@
-"""Fine-tune a trained model on pairs of queries and relevant documents, with few decisions to make.
+"""Fine-tune a trained model on pairs of queries and relevant documents, with few options.
 
     spade finetune --corpus notes.csv --queries queries.tsv --qrels qrels.txt --output my-model
     spade finetune --pairs questions-and-answers.csv --output my-model
@@ -22,21 +22,18 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
 from ir_measures import RR, nDCG
 
-from spade_pyserini.corpora.qrels import read_qrels
-from spade_pyserini.corpora.topics import read_topics
-from spade_pyserini.errors import InputError, NotFoundError
+from spade_pyserini.errors import NotFoundError
 from spade_pyserini.evaluate import evaluate_run
-from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.json_files import write_json
-from spade_pyserini.formats.qrels import Qrels
 from spade_pyserini.formats.runs import read_run
 from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.precision import check_precision, fastest_precision
 from spade_pyserini.progress import duration
 from spade_pyserini.train.dev_set import DevSet
 from spade_pyserini.train.finetune_options import (
@@ -44,19 +41,18 @@ from spade_pyserini.train.finetune_options import (
     FinetuneOptions,
     prepare_inputs,
 )
+from spade_pyserini.train.held_out import QuerySplit, split_queries
 from spade_pyserini.train.initial_model import SHAPE
 from spade_pyserini.train.log import read_log
-from spade_pyserini.train.loop import train
-from spade_pyserini.train.mine import mine_negatives
+from spade_pyserini.train.loop import STAGE, train
+from spade_pyserini.train.mine import mine_negatives, negatives_file, pool_file
 from spade_pyserini.train.recipe import Recipe, make_recipe
-from spade_pyserini.train.samples import DataDir, spread
+from spade_pyserini.train.run import Run
+from spade_pyserini.train.samples import DataDir
 from spade_pyserini.train.validate import validate
 
 __all__ = ["FinetuneOptions", "FinetuneResult", "Row", "finetune"]
 logger = logging.getLogger(__name__)
-DEV_SHARE = 0.2  # share of the queries that are held out for validation
-MOST_DEV = 200  # queries to validate on, at most
-LEAST_QUERIES = 10
 POOL = 20  # validation searches the judged documents and this many BM25 hits of each query
 EPOCHS = 4
 BATCH = 16
@@ -81,6 +77,11 @@ class FinetuneResult(NamedTuple):
     queries: int
     documents: int
 
+    @property
+    def gain(self) -> float:
+        """The MRR@10 of the fine-tuned model minus that of the model before training."""
+        return self.rows[-1].mrr - self.rows[-2].mrr
+
 
 def finetune(
     options: FinetuneOptions,
@@ -96,10 +97,12 @@ def finetune(
     """
     folder = Path(output)
     inputs = inputs or prepare_inputs(options, folder, data_dir)
-    queries = _split_queries(options, inputs, folder, data_dir)
-    recipe = _recipe(options, inputs, queries)
+    queries = split_queries(options, inputs, folder, data_dir)
+    mined = _mined(folder, inputs.corpus.open(data_dir).name)
+    recipe = _recipe(options, inputs, queries).change(**mined)
+    Run(STAGE, recipe, folder, data_dir).check_recipe()  # before mining, which takes long
+    queries.write()
     mine_negatives(recipe, folder / "mined", data_dir=data_dir)
-    recipe = recipe.change(**_mined(folder))
     before = _before(recipe, options.model, data_dir)
     best = train(recipe, folder, resume=resume, data_dir=data_dir)
     rows = [*before.rows, _after(folder)]
@@ -109,59 +112,7 @@ def finetune(
     return result
 
 
-class _Queries(NamedTuple):
-    """Queries and judgements to train and to validate on, and the number of training pairs."""
-
-    train: tuple[str, str]
-    dev: tuple[str, str]
-    pairs: int
-
-
-def _split_queries(
-    options: FinetuneOptions, inputs: FinetuneInputs, folder: Path, data_dir: DataDir
-) -> _Queries:
-    """Hold out dev queries, unless the options name some."""
-    judged = read_qrels(inputs.qrels, data_dir=data_dir)
-    known = {topic.qid for topic in read_topics(inputs.queries, data_dir=data_dir)}
-    relevant = {
-        qid: grades
-        for qid, grades in judged.items()
-        if qid in known and any(grade > 0 for grade in grades.values())
-    }
-    if len(relevant) < LEAST_QUERIES:
-        message = f"{len(relevant)} queries have a relevant document, {LEAST_QUERIES} are needed"
-        raise InputError(message, options.pairs or inputs.qrels)
-    if options.dev_queries and options.dev_qrels:
-        pairs = _count_pairs(relevant.values())
-        return _Queries(
-            (inputs.queries, inputs.qrels), (options.dev_queries, options.dev_qrels), pairs
-        )
-    number = min(MOST_DEV, max(LEAST_QUERIES // 2, int(len(relevant) * DEV_SHARE)))
-    held_out = set(spread(sorted(relevant), number))
-    parts = {
-        "dev": {qid: grades for qid, grades in relevant.items() if qid in held_out},
-        "train": {qid: grades for qid, grades in relevant.items() if qid not in held_out},
-    }
-    for name, qrels in parts.items():
-        _write_qrels(qrels, folder / f"{name}.qrels.txt")
-    logger.info("%d of %d queries are held out for validation", number, len(relevant))
-    names = {name: (inputs.queries, str(folder / f"{name}.qrels.txt")) for name in parts}
-    return _Queries(names["train"], names["dev"], _count_pairs(parts["train"].values()))
-
-
-def _count_pairs(judgements: Iterable[dict[str, int]]) -> int:
-    """Return the number of relevant documents, over all queries."""
-    return sum(grade > 0 for grades in judgements for grade in grades.values())
-
-
-def _write_qrels(qrels: Qrels, path: Path) -> None:
-    lines = [f"{qid} 0 {docid} {grade}\n" for qid in qrels for docid, grade in qrels[qid].items()]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as stream:
-        stream.write("".join(lines).encode())
-
-
-def _recipe(options: FinetuneOptions, inputs: FinetuneInputs, queries: _Queries) -> Recipe:
+def _recipe(options: FinetuneOptions, inputs: FinetuneInputs, queries: QuerySplit) -> Recipe:
     """Return a recipe with the architecture of the model, small rates and a dense teacher."""
     config, source = inputs.config, inputs.corpus
     steps = options.steps or math.ceil(queries.pairs * EPOCHS / BATCH)
@@ -202,16 +153,23 @@ def _recipe(options: FinetuneOptions, inputs: FinetuneInputs, queries: _Queries)
         validate_every=max(10, math.ceil(steps / VALIDATIONS)),
         patience=2,
         seed=options.seed,
+        precision=_precision(options),
     )
 
 
-def _mined(folder: Path) -> dict[str, str]:
-    """Return the settings of a recipe that name the mined BM25 runs, with their paths."""
-    runs = {}
-    for setting, prefix in (("negatives", "negatives"), ("dev_pool", "pool")):
-        (path,) = (folder / "mined").glob(f"{prefix}.*.txt")
-        runs[setting] = str(path)
-    return runs
+def _precision(options: FinetuneOptions) -> str:
+    """Return the precision as accelerate names it: ``bf16``, or ``no`` for fp32."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")  # as accelerate
+    if options.precision:
+        check_precision(options.precision, device)
+    precision = options.precision or fastest_precision(device)
+    return "no" if precision == "fp32" else precision
+
+
+def _mined(folder: Path, corpus: str) -> dict[str, str]:
+    """Return the paths of the BM25 runs that will be mined, keyed by recipe setting."""
+    files = {"negatives": negatives_file(corpus), "dev_pool": pool_file(corpus)}
+    return {setting: str(folder / "mined" / file) for setting, file in files.items()}
 
 
 class _Before(NamedTuple):
@@ -226,11 +184,13 @@ def _before(recipe: Recipe, name: str, data_dir: DataDir) -> _Before:
     (collection,) = recipe.dev_collections
     dev = DevSet(collection, model.wordpieces, data_dir)
     start = time.perf_counter()
-    figures = validate(model, [dev])
+    figures = validate(model, [dev], precision=recipe.optimization.precision)
     seconds = (time.perf_counter() - start) / len(dev.texts)
     run = [ranking for ranking in read_run(collection.pool or "") if ranking.qid in dev.qrels]
     if not run:
-        raise NotFoundError("BM25 finds no document for any dev query; are these the right topics?")
+        raise NotFoundError(
+            "BM25 finds no document for any dev query; check the topics and the corpus"
+        )
     measures = evaluate_run(dev.qrels, run, [RR @ 10, nDCG @ 10])
     logger.info(
         "%d steps take about %s on this machine",
@@ -245,7 +205,7 @@ def _before(recipe: Recipe, name: str, data_dir: DataDir) -> _Before:
 
 
 def _estimated_seconds(recipe: Recipe, per_document: float, validated: int) -> float:
-    """Estimate the time of steps, validations and calibrations from that of one document."""
+    """Estimate the time of a run from the time that encoding a document takes."""
     steps = recipe.optimization.steps
     # A step encodes two documents of each query; the gradient takes twice as long as encoding.
     trained = steps * 2 * BATCH * 3

@@ -16,7 +16,7 @@ from spade_pyserini.train.documents import CorpusSource
 from spade_pyserini.train.pairs import split_pairs
 from spade_pyserini.train.samples import DataDir
 
-PAIRS = "pairs"  # folder of the queries, judgements and documents of the pairs
+PAIRS = "pairs"  # folder for the queries, judgements and documents that are made from pairs
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,13 @@ class FinetuneOptions:
     dev_queries, dev_qrels: topics and judgements for validation; by default, a part of the queries
         is held out.
     model: name or folder of the model to start from.
-    steps: number of steps; by default, four passes over the pairs, from 40 to 600 steps.
+    steps: number of steps; by default, four passes over the pairs, at least 40 and at most 600.
     seed: seed of the order of the pairs.
+    precision: fp32 or bf16; by default bf16 if that is faster on this machine, else fp32.
     pairs: instead of queries and qrels, a table of pairs, see `spade_pyserini.train.pairs`.
         Without a corpus, the texts of the pairs are the documents.
     query_field: the column of the queries in the pairs.
-    id_field, title_field, text_fields: columns of the corpus, or of the pairs if there is none.
+    id_field, title_field, text_fields: columns of the corpus; without a corpus, of the pairs.
     """
 
     corpus: str | None = None
@@ -43,6 +44,7 @@ class FinetuneOptions:
     model: str = "spade-mini"
     steps: int | None = None
     seed: int = 0
+    precision: str | None = None
     pairs: str | None = None
     query_field: str | None = None
     id_field: str | None = None
@@ -60,6 +62,8 @@ class FinetuneOptions:
             raise UsageError("give both dev_queries and dev_qrels, or neither")
         if self.steps is not None and self.steps < 1:
             raise UsageError(f"steps must be 1 or more, not {self.steps}")
+        if self.precision not in (None, "fp32", "bf16"):
+            raise UsageError(f"precision must be fp32 or bf16, not {self.precision}")
 
 
 class FinetuneInputs(NamedTuple):
@@ -69,6 +73,13 @@ class FinetuneInputs(NamedTuple):
     queries: str
     qrels: str
     config: SpadeConfig
+
+
+def dev_files(options: FinetuneOptions, inputs: FinetuneInputs, folder: Path) -> tuple[str, str]:
+    """Return the queries and judgements of validation; those held out are in ``folder``."""
+    if options.dev_queries and options.dev_qrels:
+        return options.dev_queries, options.dev_qrels
+    return inputs.queries, str(folder / "dev.qrels.txt")
 
 
 def prepare_inputs(

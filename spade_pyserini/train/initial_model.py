@@ -10,16 +10,19 @@ from spade_pyserini.errors import UsageError
 from spade_pyserini.models import SpadeConfig, SpadeModel
 from spade_pyserini.train.recipe import Recipe
 
-# Settings of the model's config in [term_weights]; None means as in ``init``, or the default.
+# Settings of [term_weights] that `SpadeConfig` has, too; None means as in ``init``, or the default.
 TERM_WEIGHTS = ("saturate", "whole_word_forms", "prune_ratio", "corpus_gamma", "corpus_few")
 SHAPE = ("adapter_rank", "adapter_layers", "decoder_rank")  # settings that determine the tensors
 
 
 def start_model(recipe: Recipe) -> SpadeModel:
-    """The recipe's backbone with new heads, or the model ``init``, with the recipe's settings."""
+    """Return the model that training starts from, with the settings of the recipe.
+
+    It is the recipe's ``backbone`` with new heads, or the recipe's model ``init``.
+    """
     model = _new_model(recipe) if recipe.model.init is None else _initial_model(recipe)
     settings = recipe.model
-    # Fails now, rather than after training, if the backbone cannot read so many WordPieces.
+    # Fails now, rather than after training, if a length is too large for the backbone.
     for length in (settings.encode_length or settings.max_length, settings.max_length):
         model = model.with_settings(max_length=length)
     for module in model.modules():
@@ -52,12 +55,12 @@ def _initial_model(recipe: Recipe) -> SpadeModel:
             raise UsageError(f"{message}; add {name}={actual}")
     if model.config.shared_backbone:
         message = f"recipe: the model {settings.init} is untrained"
-        raise UsageError(f"{message}; name its backbone instead of init")
+        raise UsageError(f"{message}; set backbone instead of init")
     changes = {"k": settings.k, "max_length": settings.max_length, "pooling": settings.pooling}
     return model.with_settings(**changes, **_term_weights(recipe))
 
 
 def _term_weights(recipe: Recipe) -> dict[str, Any]:
-    """The settings of `TERM_WEIGHTS` that the recipe names."""
+    """Return the settings of `TERM_WEIGHTS` that are not None in the recipe."""
     values = {name: getattr(recipe.term_weights, name) for name in TERM_WEIGHTS}
     return {name: value for name, value in values.items() if value is not None}

@@ -24,7 +24,7 @@ def check_inputs(recipe: Recipe, data_dir: str | Path | None = None) -> None:
         for key, name in (("queries", collection.queries), ("qrels", collection.qrels)):
             if name and not _exists(name, data_dir):
                 suggestion = suggest_names(name, split_names(data_dir))
-                message = f"recipe: no {key} and no file are called {name!r}"
+                message = f"recipe: there are no {key} and no file with the name {name!r}"
                 raise NotFoundError(f"{message}; {suggestion}")
 
 

@@ -26,7 +26,7 @@ class RunLog:
         self._board: Any = None
 
     def begin(self, step: int) -> None:
-        """Continue after ``step``: removes the lines of later steps, which will be repeated."""
+        """Open the log after ``step``; remove the lines of later steps, which will be repeated."""
         path = self.run / FILE
         if not self.active:
             return
@@ -59,9 +59,9 @@ class RunLog:
 
 @cache
 def silence_writer_threads() -> None:
-    """Do not print errors of the system, such as a full disk, in TensorBoard's threads.
+    """Do not print operating-system errors, such as a full disk, in TensorBoard's threads.
 
-    Such a thread passes its error to the next call of the writer, which raises it.
+    The writer raises such an error again in its next call, so it would be reported twice.
     """
     hook = threading.excepthook
 
@@ -74,7 +74,7 @@ def silence_writer_threads() -> None:
 
 
 def read_log(run: Path, event: str | None = None) -> list[dict[str, Any]]:
-    """The lines of a run's log, or those of one event, without incomplete lines of killed runs."""
+    """Return the lines of a run's log, or only those of ``event``, without incomplete lines."""
     if not (run / FILE).exists():  # a run without steps and validation
         return []
     lines: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""The training loop.
+"""The training of SpaDE.
 
 In the warm-up stage, each encoder is trained alone on the same batches: the weighting encoder with
 Eq. 11, the expansion encoder with Eq. 12. In the fine-tuning stage, each encoder is trained on the
@@ -10,8 +10,6 @@ corpus-level pruning.
 
 from __future__ import annotations
 
-import logging
-import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -19,34 +17,29 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate.utils import broadcast_object_list
 from torch import Tensor
 
-from spade_pyserini.errors import SpadeError, UsageError
+from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.aggregation import mix
-from spade_pyserini.progress import counting_bar
 from spade_pyserini.train.beyond.extensions import extend
-from spade_pyserini.train.beyond.unlabelled import samples_from_run
-from spade_pyserini.train.checkpoint import TrainingState
+from spade_pyserini.train.checkpoint import Counter
 from spade_pyserini.train.cotraining import Cotraining
-from spade_pyserini.train.data import TrainingData, load_training_data
 from spade_pyserini.train.dev_set import load_dev_sets
 from spade_pyserini.train.encoders import ENCODERS, encode_documents
 from spade_pyserini.train.initial_model import start_model
-from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.objective import Objective
 from spade_pyserini.train.optimizers import encoder_optimizer
 from spade_pyserini.train.optimizers import step as step_optimizer
 from spade_pyserini.train.pruning import DocumentFrequency
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import draw_curves, write_card
-from spade_pyserini.train.run import Run, start_accelerator
+from spade_pyserini.train.run import Run
 from spade_pyserini.train.samples import DataDir
 from spade_pyserini.train.selection import ModelSelection
 from spade_pyserini.train.step import Encode, LossParts, backward
-from spade_pyserini.train.stream import SampleStream
+from spade_pyserini.train.systems.trainer import SystemTrainer
+from spade_pyserini.train.training_loop import TrainingLoop
 
-logger = logging.getLogger(__name__)
 STAGE = "train"
 DUAL = ("cotrain", "apart", "joint")  # strategies that train both encoders
 
@@ -56,14 +49,14 @@ def train(
 ) -> Path:
     """Train a model into the folder ``output``; returns the folder of the best model.
 
-    An interrupted run with the same recipe continues after its last checkpoint; with ``resume``,
-    a warning says if there is none. Names of collections are looked up below ``data_dir``.
+    An interrupted run with the same recipe continues after its last checkpoint. ``resume`` logs a
+    warning if there is no such run. Names of collections are looked up below ``data_dir``.
     """
     return Run(STAGE, recipe, Path(output), data_dir).execute(_train, resume=resume)
 
 
 def _train(run: Run) -> None:
-    trainer = Trainer(run)
+    trainer: TrainingLoop = SystemTrainer(run) if run.recipe.model.system else Trainer(run)
     trainer.train()
     if trainer.accelerator.is_main_process:
         write_card(run.folder, run.recipe, trainer.selection.best)
@@ -71,57 +64,42 @@ def _train(run: Run) -> None:
             draw_curves(run.folder)
 
 
-class Trainer:
-    """A training run: the model, its optimizers, and the state that checkpoints save."""
+class Trainer(TrainingLoop):
+    """A training run of SpaDE: the model, its optimizers, and the state that checkpoints save."""
+
+    model: SpadeModel
 
     def __init__(self, run: Run) -> None:
-        self.run, self.recipe = run, run.recipe
+        super().__init__(run)
         recipe = run.recipe
-        self.accelerator = start_accelerator(recipe)
-        torch.manual_seed(recipe.optimization.seed)
-        self.data: TrainingData = load_training_data(recipe, run.data_dir, samples_from_run)
         model = start_model(recipe).to(self.accelerator.device)
         dev = load_dev_sets(recipe, model.wordpieces, run.data_dir)
         self.model, extensions = extend(recipe, self.data, model)
         self.objective = Objective(recipe, self.data, self.model, extensions)
         self.trained = [x for x in ENCODERS if recipe.cotraining.strategy in (*DUAL, x)]
-        self.optimizers: dict[str, torch.optim.Optimizer] = {
+        self.optimizers = {
             name: encoder_optimizer(self.model, name, recipe.optimization) for name in self.trained
         }
         self.optimizers |= extensions.optimizers()
         self.frequency = DocumentFrequency(len(self.model.kept), recipe.pruning)
-        shares = [collection.share for collection in recipe.training_collections]
-        self.stream = SampleStream(self.data.sizes, recipe.optimization.seed, shares)
         self.cotraining = Cotraining(self.objective, self.encode_for_exchange)
         self.selection = ModelSelection(recipe, run.folder, dev, self.data.documents)
-        self.step = 0
-        self.log = RunLog(run.folder, self.accelerator.is_main_process)
-        if recipe.optimization.batch_size % self.accelerator.num_processes:
-            message = "batch_size is not a multiple of the number of processes"
-            raise UsageError(f"recipe: {message}, {self.accelerator.num_processes}")
         run.claim(self.accelerator)
 
-    # The loop
+    # The state besides weights and optimizers
 
-    def train(self) -> None:
-        """Train to the last step, or until validations no longer improve.
+    @property
+    def counters(self) -> dict[str, Counter]:
+        return {"frequency": self.frequency}
 
-        Continues after the last checkpoint, if there is one.
-        """
-        steps, settings = self.recipe.optimization.steps, self.recipe.validation
-        self._restore()
-        with counting_bar("training", "steps", steps, self.step) as bar:
-            while self.step < steps and self.selection.worse < settings.patience:
-                parts = self.train_step()
-                shown = {key: f"{value:.3f}" for key, value in parts.items()}
-                bar.set_postfix(shown, refresh=False)
-                bar.update()
-                if self.step % settings.validate_every == 0 or self.step == steps:
-                    self._validate()
-                    self._save()
-        if steps == 0 and not self.selection.best:  # only the settings of ``init`` change
-            self._validate()
-        self.log.close()
+    @property
+    def further_state(self) -> dict[str, Any]:
+        return {"queues": self.cotraining.queues}
+
+    def restore_further(self, state: dict[str, Any]) -> None:
+        self.cotraining.queues |= state["queues"]
+
+    # One step
 
     @property
     def warming_up(self) -> bool:
@@ -158,13 +136,14 @@ class Trainer:
         return parts
 
     def next_hard_batch(self, encoder: str) -> list[int]:
-        """The next samples for an encoder: those that are hard for the other one."""
+        """Return the next samples for an encoder: those that are hard for the other encoder."""
         size = self.recipe.optimization.batch_size
         while len(self.cotraining.queues[encoder]) < size:
             self.model.eval()
             hard = self.cotraining.exchange(self.stream.take(self.recipe.cotraining.block))
             self.model.train()
-            # Logged with the next step: after a kill, both are repeated together.
+            # Logged with the next step's number: a continued run removes the lines of the steps
+            # after its checkpoint, and writes them again.
             samples, overlap = len(hard.weighting), hard.overlap
             self.log.write("exchange", self.step + 1, samples=samples, overlap=overlap)
         return self.cotraining.next_batch(encoder, size)
@@ -172,7 +151,7 @@ class Trainer:
     # One step of one encoder, or of both
 
     def train_encoder(self, encoder: str, samples: list[int]) -> dict[str, float]:
-        """One step of an encoder: Eq. 11 for weighting, Eq. 12 for expansion."""
+        """Train an encoder for one step: Eq. 11 for weighting, Eq. 12 for expansion."""
         expansion = encoder == "expansion"
 
         def loss(vectors: Tensor) -> LossParts:
@@ -184,7 +163,7 @@ class Trainer:
         return {f"{encoder}_{part}": value for part, value in parts.items()}
 
     def train_jointly(self, samples: list[int]) -> dict[str, float]:
-        """One step of both encoders: Eq. 12 with the aggregated vector v_d (Eq. 10)."""
+        """Train both encoders for one step: Eq. 12 with the aggregated vector v_d (Eq. 10)."""
 
         def encode(ids: list[list[int]]) -> Tensor:  # both vectors in one row, [D, 2 |V|]
             return torch.cat([self.encode(name, ids) for name in ENCODERS], dim=1)
@@ -216,12 +195,7 @@ class Trainer:
             micro_batch=self.recipe.optimization.micro_batch,
             parameters=[parameter for parameter in parameters if parameter.requires_grad],
         )
-        if not all(math.isfinite(value) for value in parts.values()):
-            qids = ", ".join(self.data.samples[sample].qid for sample in samples[:5])
-            raise SpadeError(
-                f"the loss is {parts} at step {self.step + 1}; the last checkpoint is intact. "
-                f"Lower the learning rate, or look at the queries of this batch: {qids}"
-            )
+        self.check_finite(parts, samples)
         extensions = self.objective.extensions
         for name in (*encoders, *extensions.optimizers()):
             step_optimizer(self.optimizers[name], self.recipe.optimization, self.step)
@@ -229,52 +203,11 @@ class Trainer:
         return vectors, parts
 
     def encode(self, encoder: str, ids: list[list[int]]) -> Tensor:
-        """Vectors of documents, [documents, |V|]; with top-k except in warm-up."""
+        """Encode documents, [documents, |V|]; with top-k (Eq. 8) except in warm-up."""
         return encode_documents(self.model, encoder, ids, top_k=not self.warming_up)
 
     @torch.no_grad()
     def encode_for_exchange(self, encoder: str, ids: list[list[int]]) -> Tensor:
-        """Vectors of documents without gradients."""
+        """Encode documents without gradients, to find the hard samples of co-training."""
         with self.accelerator.autocast():
             return self.encode(encoder, ids).float()
-
-    # Validation and checkpoints
-
-    def _validate(self) -> None:
-        if self.accelerator.is_main_process:
-            figures = self.selection.update(self.model, self.step)
-            if figures is not None:
-                self.log.write("validation", self.step, **figures._asdict())
-                best = self.selection.best.get("step")
-                shown = "" if best is None else f", best so far at step {best}"
-                message = "step %d of %d: MRR@10 %.4f on validation%s"
-                steps = self.recipe.optimization.steps
-                logger.info(message, self.step, steps, figures.mrr, shown)
-        # Only the main process validates; the others have to stop at the same step.
-        best_and_worse = [self.selection.best, self.selection.worse]
-        self.selection.best, self.selection.worse = broadcast_object_list(best_and_worse)
-
-    @property
-    def _state(self) -> TrainingState:
-        counters = {"frequency": self.frequency}
-        return TrainingState(self.accelerator, self.model, self.optimizers, counters)
-
-    def _save(self) -> None:
-        state: dict[str, Any] = {
-            "step": self.step,
-            "stream": self.stream.state,
-            "queues": self.cotraining.queues,
-            "best": self.selection.best,
-            "worse": self.selection.worse,
-        }
-        self._state.save(self.run.folder, state)
-
-    def _restore(self) -> None:
-        state = self._state.restore(self.run.folder)
-        self.log.begin(state["step"] if state else 0)
-        if state is None:
-            return
-        self.step, self.stream.state = state["step"], state["stream"]
-        self.cotraining.queues |= state["queues"]
-        self.selection.best, self.selection.worse = state["best"], state["worse"]
-        logger.info("continuing after step %d", self.step)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import torch
 from torch import Tensor
 
 from spade_pyserini.models import SpadeModel
@@ -12,41 +9,22 @@ from spade_pyserini.train import losses
 from spade_pyserini.train.data import TrainingData
 from spade_pyserini.train.extension import Extensions, ScoredBatch
 from spade_pyserini.train.queries import query_vectors
+from spade_pyserini.train.ranking import RankingObjective
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.step import LossParts
 
 
-class Objective:
-    """Losses of samples, which are given as indexes into ``data.samples``."""
+class Objective(RankingObjective):
+    """Losses of SpaDE's encoders for samples, which are indexes into ``data.samples``."""
 
     def __init__(
         self, recipe: Recipe, data: TrainingData, model: SpadeModel, extensions: Extensions
     ) -> None:
-        self.recipe, self.data, self.model = recipe, data, model
-        self.extensions = extensions
-        self.relevant: dict[str, set[str]] = {}
-        for sample in data.samples:
-            relevant = self.relevant.setdefault(sample.qid, set())
-            relevant.add(sample.positive)
-            scores = data.teacher.get(sample.qid, {})
-            # A negative that the teacher scores above the positive is assumed to be relevant.
-            relevant |= {
-                x for x in sample.negatives if scores and scores[x] > scores[sample.positive]
-            }
-
-    def documents(self, samples: Sequence[int]) -> list[str]:
-        """The docids of a batch: all positives, then all hard negatives."""
-        batch = [self.data.samples[sample] for sample in samples]
-        positives = [sample.positive for sample in batch]
-        return positives + [docid for sample in batch for docid in sample.negatives]
-
-    def ids(self, docids: list[str]) -> list[list[int]]:
-        """The WordPiece ids of documents."""
-        texts = [self.data.documents[docid] for docid in docids]
-        return self.model.wordpieces.document_ids(texts, self.recipe.model.max_length)
+        super().__init__(recipe, data, model.wordpieces)
+        self.model, self.extensions = model, extensions
 
     def queries(self, samples: list[int]) -> Tensor:
-        """The query vectors of samples, [Q, |V|]."""
+        """Return the query vectors of samples, [Q, |V|]."""
         qids = [self.data.samples[sample].qid for sample in samples]
         texts = [self.extensions.query_text(qid, self.data.queries[qid]) for qid in qids]
         return query_vectors(self.model, texts)
@@ -54,13 +32,13 @@ class Objective:
     def loss(
         self, samples: list[int], documents: Tensor, *, expansion: bool, pruning: bool = True
     ) -> LossParts:
-        """Eq. 11, or with ``expansion`` Eq. 12, and the losses of the extensions.
+        """Return the parts of the loss: Eq. 11, or with ``expansion`` Eq. 12, and extensions.
 
         documents [D, |V|]: vectors of `documents(samples)`.
         """
         docids, queries = self.documents(samples), self.queries(samples)
         relevance = self.extensions.scores(samples, queries, documents)
-        parts = {"ranking": self._ranking_loss(samples, docids, relevance)}
+        parts = {"ranking": self.ranking_loss(samples, docids, relevance)}
         if expansion:
             # A removed term is in no document, so documents cannot be trained to have it.
             terms = queries * self.model.kept
@@ -70,19 +48,13 @@ class Objective:
         return parts | self.extensions.losses(batch)
 
     def sample_losses(self, samples: list[int], positives: Tensor, negatives: Tensor) -> Tensor:
-        """Eq. 11 of each sample with a single negative, [Q]; positives, negatives [Q, |V|]."""
+        """Return Eq. 11 of each sample with a single negative, [Q].
+
+        positives, negatives [Q, |V|]: document vectors.
+        """
         queries = self.queries(samples)
         good, bad = (
             self.extensions.pair_scores(samples, queries, vectors)
             for vectors in (positives, negatives)
         )
         return losses.sample_losses(good, bad)
-
-    def _ranking_loss(self, samples: list[int], docids: list[str], relevance: Tensor) -> Tensor:
-        """Eq. 11. A query's other relevant documents in the batch are not among its negatives."""
-        columns = torch.arange(len(samples), device=relevance.device)
-        judged = [self.relevant[self.data.samples[sample].qid] for sample in samples]
-        ignored = torch.tensor([[docid in relevant for docid in docids] for relevant in judged])
-        ignored[columns.cpu(), columns.cpu()] = False
-        relevance = relevance.masked_fill(ignored.to(relevance.device), float("-inf"))
-        return self.recipe.losses.ranking_weight * losses.ranking_loss(relevance, columns)

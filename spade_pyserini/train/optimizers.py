@@ -12,7 +12,7 @@ from spade_pyserini.train.settings import OptimizationSettings
 def encoder_optimizer(
     model: SpadeModel, name: str, settings: OptimizationSettings
 ) -> torch.optim.AdamW:
-    """The optimizer of the encoder ``weighting`` or ``expansion``, without frozen weights."""
+    """Return the optimizer of the encoder ``name``; frozen weights are left out."""
     encoder: nn.Module = getattr(model, name)
     rate = getattr(settings, f"{name}_rate")
     backbone = encoder.get_submodule("backbone").parameters()
@@ -27,7 +27,7 @@ def encoder_optimizer(
 
 
 def adamw(groups: list[tuple[list[nn.Parameter], float]]) -> torch.optim.AdamW:
-    """AdamW without weight decay on groups of parameters and their learning rates."""
+    """Return AdamW without weight decay for groups of parameters with their learning rates."""
     return torch.optim.AdamW(
         [{"params": params, "lr": rate, "initial_lr": rate} for params, rate in groups if params],
         weight_decay=0.0,
@@ -48,9 +48,9 @@ def step(optimizer: torch.optim.Optimizer, settings: OptimizationSettings, numbe
 
 
 def rate_factor(settings: OptimizationSettings, number: int) -> float:
-    """The factor of the learning rates at step ``number``, counted from 0.
+    """Return the factor of the learning rates at step ``number``, counted from 0.
 
-    1 for a constant schedule; else up to 1 during ``rate_warmup`` steps, then down to 0.
+    1 for a constant schedule. A linear one rises to 1 in ``rate_warmup`` steps, then falls to 0.
     """
     if settings.schedule == "constant":
         return 1.0

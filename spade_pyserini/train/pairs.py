@@ -28,6 +28,7 @@ from spade_pyserini.corpora.fields import (
     listed,
     text_value,
 )
+from spade_pyserini.corpora.first_line import refuse_data
 from spade_pyserini.corpora.layout import corpus_layout, file_kind
 from spade_pyserini.corpora.rows import Row, RowFormat
 from spade_pyserini.corpora.tables import log_columns, table_format, table_rows
@@ -51,7 +52,7 @@ GRADES = ("grade", "relevance", "label")
 
 
 class PairFiles(NamedTuple):
-    """The files that were written. ``corpus`` is their folder, or None without documents."""
+    """The files that were written; ``corpus`` is the folder of ``corpus.jsonl``, or None."""
 
     queries: Path
     qrels: Path
@@ -141,7 +142,7 @@ def _collect(
 
 
 def _open(path: Path, query_field: str | None) -> tuple[RowFormat | None, list[str]]:
-    """Return the format of a table, None for a TSV file without a header, and the columns."""
+    """Return the format of a table (None for a TSV file without a header) and its columns."""
 
     def is_header(cells: list[str]) -> bool:
         names = [cell.casefold() for cell in cells]
@@ -177,6 +178,7 @@ def _columns(
         if name and name not in names:
             message = f"there is no column {name!r}; the columns are {listed(names)}"
             raise InputError(message, path)
+    refuse_data(names, path, [name for name in (query_field, *own) if name])
     query = query_field or guess_column(names, QUERIES)
     if query is None:
         message = f"no column of queries ({', '.join(QUERIES)}) among {listed(names)}"
@@ -187,7 +189,7 @@ def _columns(
         docid = guess_column(names, known)
         if docid is None:
             message = f"no column of document ids ({', '.join(DOCIDS)}) among {listed(names)}"
-            cure = "rename it, or leave out corpus=PATH to search the texts of the pairs"
+            cure = "rename the id column, or leave out corpus=PATH to search the texts of the pairs"
             raise InputError(f"{message}; {cure}", path)
         return _Columns(query, docid, None, (), grade)
     text = guess_column([name for name in names if name != query], TEXTS)

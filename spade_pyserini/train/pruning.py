@@ -2,7 +2,7 @@
 
 The document frequency is approximate. It is counted over the documents of the training batches,
 and reset every ``period`` steps. At the end of a period, terms that occur in more than a share of
-gamma of its documents are removed for good. Gamma decreases from period to period.
+gamma of the period's documents are removed for good. Gamma decreases from period to period.
 """
 
 from __future__ import annotations

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import torch
 from torch import Tensor
 
-from spade_pyserini.models import SpadeModel
+from spade_pyserini.models.wordpieces import WordPieces
 
 
-def query_vectors(model: SpadeModel, texts: list[str]) -> Tensor:
+class HasTerms(Protocol):
+    """A model with a tokenizer and a tensor of |V| elements."""
+
+    @property
+    def wordpieces(self) -> WordPieces: ...
+    @property
+    def kept(self) -> Tensor: ...
+
+
+def query_vectors(model: HasTerms, texts: list[str]) -> Tensor:
     """[queries, |V|]: 1 for the terms of each query, 0 for all others."""
     vectors = torch.zeros(len(texts), len(model.kept))
     for row, text in enumerate(texts):

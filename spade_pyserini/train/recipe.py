@@ -64,11 +64,11 @@ class Recipe:
     term_weights: TermWeightSettings = field(default_factory=TermWeightSettings)
 
     def change(self, **settings: Any) -> Recipe:
-        """A copy with other settings, by name: ``change(tau=50)``."""
+        """Return a copy with changed settings, such as ``change(tau=50)``."""
         return _change(self, settings, "recipe")
 
     def with_settings(self, settings: list[str]) -> Recipe:
-        """A copy with settings given as ``name=value``, with values as in TOML or plain text."""
+        """Return a copy with settings given as ``name=value``; a value is TOML or plain text."""
         return _change(self, dict(_parse(setting) for setting in settings), "recipe")
 
     def require(self, *names: str) -> None:
@@ -80,7 +80,7 @@ class Recipe:
 
     @property
     def training_collections(self) -> tuple[TrainingCollection, ...]:
-        """The tables ``[[data.collections]]``, or else the collection that ``data`` describes."""
+        """The tables ``[[data.collections]]``, or without any, the collection of ``[data]``."""
         if self.data.collections:
             return self.data.collections
         self.require("corpus")
@@ -113,7 +113,7 @@ class Recipe:
         return (self._with_corpus(collection),)
 
     def _with_corpus(self, collection: DevCollection) -> DevCollection:
-        """The collection with the training corpus and its columns, unless it has another corpus."""
+        """Add the training corpus and its columns, unless the collection has another corpus."""
         data = self.data
         if collection.corpus not in ("", data.corpus):
             return collection
@@ -128,11 +128,11 @@ class Recipe:
         )
 
     def as_json(self) -> dict[str, dict[str, Any]]:
-        """The settings by section and name, for ``recipe.json`` in the run's folder."""
+        """Return the settings by section and name, for ``recipe.json`` in the run's folder."""
         return asdict(self)
 
     def flat(self) -> dict[str, Any]:
-        """The settings by name, ``{"cotraining.tau": 30.0, ...}``."""
+        """Return the settings by full name, ``{"cotraining.tau": 30.0, ...}``."""
         return recorded_settings(self.as_json())
 
 
@@ -177,7 +177,7 @@ FLAT_NAMES: dict[str, tuple[str, str]] = {
     for section, settings in SECTIONS.items()
     for name in sorted(_names(settings) - {"collections"})
 }
-# Other names of these settings in recipes without sections.
+# In recipes without sections, these settings have other names.
 FLAT_NAMES |= {
     "data": ("data", "collections"),
     "dev": ("validation", "collections"),
@@ -248,7 +248,7 @@ def _change(recipe: Recipe, values: Mapping[str, Any], source: str) -> Recipe:
             ignored = next(given, None)
             if collections and ignored:
                 message = f"{ignored} is ignored when [[{tables}.collections]] is present"
-                raise UsageError(f"{source}: {message}; put it into a table")
+                raise UsageError(f"{source}: {message}; move it into these tables")
         return replace(recipe, **sections)
     except UsageError as error:
         if str(error).startswith(source):
@@ -257,7 +257,7 @@ def _change(recipe: Recipe, values: Mapping[str, Any], source: str) -> Recipe:
 
 
 def _locate(key: str, source: str) -> tuple[str, str]:
-    """The section and name of a setting given as ``name`` or ``section.name``."""
+    """Return the section and name of a setting given as ``name`` or ``section.name``."""
     section, dot, name = key.partition(".")
     if dot and section in SECTIONS and name in _names(SECTIONS[section]):
         return section, name

@@ -16,6 +16,7 @@ from spade_pyserini.errors import OutputExistsError, UsageError, describe_differ
 from spade_pyserini.formats.atomic import report_full_disk
 from spade_pyserini.formats.json_files import read_json_file, write_json
 from spade_pyserini.formats.locks import lock
+from spade_pyserini.train.checkpoint import NAME
 from spade_pyserini.train.recipe import Recipe, recorded_settings
 from spade_pyserini.train.samples import DataDir
 
@@ -34,10 +35,10 @@ class Run(NamedTuple):
     data_dir: DataDir = None
 
     def execute(self, work: Callable[[Run], None], *, resume: bool) -> Path:
-        """Call ``work`` unless the run is finished; returns the folder of its model.
+        """Call ``work`` unless the run is finished; return the folder of its model.
 
-        An interrupted run is continued; with ``resume``, a warning says if there is none. The main
-        process holds the lock of the folder, so that no other run writes to it.
+        An interrupted run is continued. With ``resume``, a warning is logged if the folder has no
+        run. The main process holds the lock of the folder, so that no other run writes to it.
         """
         is_main = start_accelerator(self.recipe).is_main_process
         with lock(self.folder) if is_main else nullcontext():
@@ -59,24 +60,44 @@ class Run(NamedTuple):
             write_json(self.folder / RECIPE, {"stage": self.stage, **self.recipe.as_json()})
         accelerator.wait_for_everyone()
 
-    def _is_finished(self, resume: bool) -> bool:
-        """Whether the run is complete.
+    def check_recipe(self) -> bool:
+        """Return whether the folder has a run of this recipe.
 
-        Raises `OutputExistsError` if the folder has a run of another recipe, and warns if there is
-        nothing to ``resume``. Called before the data is read, which takes longer.
+        Raises `OutputExistsError` if it has a run of another recipe, unless that run was stopped
+        before its first checkpoint: then there is nothing to lose, and a new run may replace it.
         """
         path = self.folder / RECIPE
         if not path.exists():
-            if resume:
-                logger.warning("%s has no run to resume; a new one is started", self.folder)
             return False
         # Settings that did not exist when the run began have their defaults.
         default, new = (_recorded(self.stage, recipe) for recipe in (Recipe(), self.recipe))
         old = default | recorded_run(read_json_file(path))
-        if old != new:
+        if old == new:
+            return True
+        if self._has_results(old["stage"]):
             differences = describe_differences(old, {name: new.get(name) for name in old | new})
             message = f"{self.folder} was started with another recipe ({differences})"
             raise OutputExistsError(f"{message}; choose another output")
+        return False
+
+    def _has_results(self, old_stage: str) -> bool:
+        """Return whether the earlier run in the folder may have written results."""
+        names = (NAME, f"{NAME}.old", "best", FINISHED)
+        # Other stages save their results under other names.
+        return old_stage != "train" or any((self.folder / name).exists() for name in names)
+
+    def _is_finished(self, resume: bool) -> bool:
+        """Return whether the run is complete; warn if there is nothing to ``resume``.
+
+        It is called before the data is read, because reading takes long.
+        """
+        if not self.check_recipe():
+            if (self.folder / RECIPE).exists():
+                message = "%s: the earlier run stopped before its first checkpoint; a new one with "
+                logger.info(f"{message}the new settings is started", self.folder)
+            elif resume:
+                logger.warning("%s has no run to resume; a new one is started", self.folder)
+            return False
         if (self.folder / FINISHED).exists():
             logger.info("%s is finished", self.folder)
             return True
@@ -95,10 +116,10 @@ def _recorded(stage: str, recipe: Recipe) -> dict[str, Any]:
 
 
 def start_accelerator(recipe: Recipe, *, single_process: bool = False) -> Accelerator:
-    """The devices and processes of a run, with the recipe's precision.
+    """Return the ``Accelerator`` of a run: its device, its processes and the recipe's precision.
 
-    Resets accelerate's global state, because a process can do several runs. ``single_process`` is
-    for stages that cannot use more than one.
+    Resets accelerate's global state, because a process can do several runs. With
+    ``single_process``, more than one process is an error.
     """
     AcceleratorState._reset_state()
     accelerator = Accelerator(mixed_precision=recipe.optimization.precision)

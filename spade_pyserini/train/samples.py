@@ -14,6 +14,7 @@ from spade_pyserini.formats.runs import read_run
 from spade_pyserini.train.settings import DataSettings, TrainingCollection
 
 logger = logging.getLogger(__name__)
+HARD_NEGATIVE = "hard negatives are documents of this run that are not relevant"
 DataDir = str | Path | None
 T = TypeVar("T")
 
@@ -49,7 +50,7 @@ def choose_negatives(docids: list[str], number: int, settings: DataSettings) -> 
 
 
 def read_triples(path: Path) -> Iterator[Sample]:
-    """Samples from MS MARCO's triples of ids: ``qid <tab> positive <tab> negative``."""
+    """Yield samples from MS MARCO's triples of ids: ``qid <tab> positive <tab> negative``."""
     empty = True
     for number, line in read_lines(path):
         parts = line.split("\t")
@@ -67,10 +68,11 @@ def samples_from_qrels(
     data_dir: DataDir = None,
     qids: Container[str] | None = None,
 ) -> list[Sample]:
-    """One sample for each relevant document of the collection's qrels, or of the topics ``qids``.
+    """One sample for each relevant document in the collection's qrels.
 
-    Its negatives are ``hard_negatives`` documents of the query in the run ``negatives`` that are
-    not relevant. Queries with fewer are left out.
+    ``qids``: use only the judgements of these topics; None for all. The negatives of a sample are
+    ``hard_negatives`` documents of the query in the run ``negatives`` that are not relevant.
+    Queries with fewer are left out.
     """
     qrels, negatives = collection.qrels or "", collection.negatives
     ranked: dict[str, list[str]] = {}
@@ -79,7 +81,8 @@ def samples_from_qrels(
             ranked[ranking.qid] = [hit.docid for hit in ranking.hits]
     wanted = settings.hard_negatives if negatives else 0
     samples: list[Sample] = []
-    left_out: list[str] = []
+    unjudged: list[str] = []
+    without_negatives: list[str] = []
     judgements = read_qrels(qrels, data_dir=data_dir)
     if qids is not None:
         judgements = {qid: judged for qid, judged in judgements.items() if qid in qids}
@@ -87,20 +90,23 @@ def samples_from_qrels(
         positives = [docid for docid, grade in judged.items() if grade > 0]
         others = [docid for docid in ranked.get(qid, []) if judged.get(docid, 0) <= 0]
         hard = choose_negatives(others, wanted, settings)
-        if not positives or len(hard) < wanted:
-            left_out.append(qid)
-            continue
-        samples.extend(Sample(qid, positive, tuple(hard)) for positive in positives)
-    if left_out:
-        logger.warning(
-            "%s: %d of %d queries left out: no relevant document, or fewer than %d negatives (%s)",
-            qrels,
-            len(left_out),
-            len(judgements),
-            wanted,
-            ", ".join(left_out[:5]),
-        )
+        if not positives:
+            unjudged.append(qid)
+        elif len(hard) < wanted:
+            without_negatives.append(qid)
+        else:
+            samples.extend(Sample(qid, positive, tuple(hard)) for positive in positives)
+    number = "no hard negative" if wanted == 1 else f"fewer than {wanted} hard negatives"
+    reasons = {
+        f"{qrels} has no relevant document for them": unjudged,
+        f"{negatives} has {number} for them: {HARD_NEGATIVE}": without_negatives,
+    }
+    for reason, left_out in reasons.items():
+        if left_out:
+            message = "%d of %d training queries are not used, because %s (such as %s)"
+            shown = ", ".join(left_out[:5])
+            logger.warning(message, len(left_out), len(judgements), reason, shown)
     if not samples:
         message = f"no query has a relevant document and {wanted} negatives"
-        raise InputError(message, qrels)
+        raise InputError(f"{message}; check the qrels, or lower hard_negatives", qrels)
     return samples

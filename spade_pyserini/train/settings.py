@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from spade_pyserini.errors import UsageError
 
 PAPER_GAMMAS = (0.90, 0.85, 0.80, 0.75, 0.70, 0.70)
+SYSTEMS = ("deepct", "deepimpact", "sparterm", "splade", "tilde", "tildev2", "unicoil")
 STRATEGIES = ("cotrain", "apart", "joint", "weighting", "expansion")
 
 
@@ -20,6 +21,8 @@ STRATEGIES = ("cotrain", "apart", "joint", "weighting", "expansion")
 class ModelSettings:
     """The model that is trained.
 
+    system: the name of a system other than SpaDE, see `spade_pyserini.train.systems`; empty for
+        SpaDE.
     backbone: name or folder of the transformer.
     init: folder or name of a model to start from, instead of the backbone with new heads.
     max_length: WordPieces of a document that training reads.
@@ -36,11 +39,15 @@ class ModelSettings:
         training documents. 0 means those of ``init``, or all.
     weighting_bias: approximate weight that a new weighting head gives to every term. With the
         paper's 0 and some seeds, the last ReLU sets most weights to 0.
+    start_terms: for systems other than SpaDE with a masked-LM head. A new head gives a positive
+        weight to half of the vocabulary, so the bias of its output layer is lowered before training
+        such that a document has about this many terms. 0 does not change the bias.
     half: save the weights in 16 bits.
-    calibration_sample: training documents from which the scale of quantization is computed each
-        time that a model is saved.
+    calibration_sample: number of training documents from which the scale of quantization is
+        computed each time that a model is saved.
     """
 
+    system: str = ""
     backbone: str = "bert-base-uncased"
     init: str | None = None
     max_length: int = 256
@@ -53,14 +60,19 @@ class ModelSettings:
     decoder_rank: int = 0
     expansion_terms: int = 0
     weighting_bias: float = 0.0
+    start_terms: int = 0
     half: bool = False
     calibration_sample: int = 1000
 
     def __post_init__(self) -> None:
+        known = self.system in ("", *SYSTEMS)
+        check(f"system must be empty for SpaDE, or one of {', '.join(SYSTEMS)}", known)
+        needless = self.start_terms and not self.system
+        check("start_terms is for systems other than SpaDE; set start_terms=0", not needless)
         check("dropout must be from 0 to below 1", 0 <= self.dropout < 1)
         check_positive(self, ("calibration_sample",))
         names = ("adapter_rank", "adapter_layers", "decoder_rank", "expansion_terms")
-        check_not_negative(self, (*names, "encode_length"))
+        check_not_negative(self, (*names, "encode_length", "start_terms"))
 
 
 @dataclass(frozen=True)
@@ -72,7 +84,8 @@ class TrainingCollection:
     teacher: as in `DistillationSettings`.
     share: relative share of the batches that come from this collection.
     sample: only this many queries, spread evenly over the file; 0 means all.
-    least_score: for unlabelled queries, see `spade_pyserini.train.beyond.unlabelled`.
+    least_score: for queries without judgements, the lowest score of a first hit that counts as
+        relevant, see `spade_pyserini.train.beyond.unlabelled`.
     """
 
     corpus: str = ""
@@ -100,16 +113,18 @@ class DataSettings:
 
     corpus, queries, qrels: names or paths of documents, topics and relevance judgements.
     triples: instead of qrels, a file with lines ``qid <tab> positive <tab> negative``.
-    negatives: a TREC run from which hard negatives are drawn (N(q)). Without it, the negatives of
-        a query are the other documents of its batch.
+    negatives: a TREC run from which hard negatives are drawn (N(q)). The other documents of the
+        batch are negatives, too.
     hard_negatives: number of hard negatives for each query.
-    choose_negatives: ``first``, the first documents of the run, or ``spread``, documents that are
-        spread evenly over its hits: a run of teachers ranks false negatives first.
+    choose_negatives: which documents of the run become hard negatives: ``first``, the first ones
+        that are not relevant, or ``spread``, documents spread evenly over the ranking. In a run of
+        a teacher, many of the first documents are relevant but not judged, so prefer ``spread``.
     expansions: file with text to append to documents, see `spade_pyserini.corpora.expansions`.
     id_field, title_field, text_fields: columns of the corpus, as in `open_corpus`. By default they
         are guessed.
-    collections: several collections, instead of the settings above. A batch comes from one of
-        them; in co-training, each block does.
+    collections: several collections, instead of all settings above except hard_negatives and
+        choose_negatives. All samples of a batch, or of a block in co-training, come from one
+        collection.
     """
 
     corpus: str = ""
@@ -137,13 +152,13 @@ class OptimizationSettings:
 
     warmup_steps, steps: steps of the warm-up stage, and of both stages together. With 0 steps, the
         model ``init`` is saved with the settings of this recipe.
-    batch_size: queries of an effective batch, independent of micro_batch and processes.
-    micro_batch: documents of one forward pass.
+    batch_size: number of queries in a batch, over all micro-batches and processes together.
+    micro_batch: number of documents in one forward pass.
     weighting_rate, expansion_rate: learning rates of the two encoders.
     head_rate: learning rate of both heads; None means the rate of their encoder.
     expansion_head_rate: learning rate of the expansion head; None means head_rate.
-    schedule: ``constant`` (the paper's), or ``linear``: up during rate_warmup steps, then down to
-        0.
+    schedule: ``constant`` (the paper's), or ``linear``: the rates rise during rate_warmup steps,
+        then fall to 0.
     max_grad_norm: gradients are clipped to this norm; 0 turns clipping off.
     precision: ``no`` or ``bf16``, accelerate's mixed precision.
     seed: seed of new heads, dropout and the order of the samples.
@@ -179,18 +194,22 @@ class LossSettings:
 
     ranking_weight: weight of the ranking loss (Eq. 11, first term of Eq. 12). The paper uses 1;
         other values are useful with a teacher.
-    lambda_: weight of the point-wise loss (lambda, Eq. 12).
+    lambda_: weight of the point-wise loss (lambda, Eq. 12); for SparTerm, of the loss of its gates.
     flops, l1: beyond the paper, weights of two regularizers of the expansion encoder, in
-        fine-tuning. FLOPS lowers mainly the weights of frequent terms, L1 those of all terms.
+        fine-tuning; ``flops`` is also for SPLADE. FLOPS lowers mainly the weights of frequent
+        terms, L1 those of all terms.
+    query_flops: weight of the FLOPS regularizer of query vectors, for systems that encode queries.
     """
 
     ranking_weight: float = 1.0
     lambda_: float = 1.0
     flops: float = 0.0
     l1: float = 0.0
+    query_flops: float = 0.0
 
     def __post_init__(self) -> None:
-        check_not_negative(self, ("ranking_weight", "lambda_", "flops", "l1"))
+        names = ("ranking_weight", "lambda_", "flops", "l1", "query_flops")
+        check_not_negative(self, names)
 
 
 @dataclass(frozen=True)
@@ -201,7 +220,8 @@ class CotrainingSettings:
         all samples, pruning from the start), ``joint`` (one loss of the aggregated vector), or
         only the ``weighting`` or the ``expansion`` encoder.
     joint_alpha: alpha of the aggregated vector in joint training (alpha, Eq. 10).
-    tau: percentage of a block that an encoder selects for the other, by loss (tau).
+    tau: percentage of the samples of a block, those with the largest losses of one encoder, that
+        the other encoder is trained on (tau).
     block: number of samples in a block.
     """
 
@@ -236,13 +256,14 @@ class PruningSettings:
 
 @dataclass(frozen=True)
 class Teacher:
-    """A model whose scores are learned: a table ``[[teaching.teachers]]``.
+    """A model whose scores the trained model learns: a table ``[[teaching.teachers]]``.
 
     model: its folder, which may hold an ONNX model, or its Hugging Face name.
     kind: ``cross-encoder`` or ``bi-encoder``.
     weight: factor of its scores: cosines of a bi-encoder, outputs of a cross-encoder.
     max_length: tokens of a text, or of a pair of texts, that it reads.
-    pooling, query_prefix: of a bi-encoder, see `spade_pyserini.models.bi_encoder.open_bi_encoder`.
+    pooling, query_prefix: only for a bi-encoder, see
+        `spade_pyserini.models.bi_encoder.open_bi_encoder`.
     """
 
     model: str = ""
@@ -261,7 +282,7 @@ class Teacher:
 
 @dataclass(frozen=True)
 class TeachingSettings:
-    """Beyond the paper: the stage ``teach``, see `spade_pyserini.train.beyond.teach`.
+    """Settings of the stage ``teach``, beyond the paper, see `spade_pyserini.train.beyond.teach`.
 
     teachers: the models that score candidates.
     candidates: number of documents that are scored for each query.
@@ -278,7 +299,8 @@ class TeachingSettings:
 class DistillationSettings:
     """Beyond the paper: learning from the scores of a stronger model.
 
-    teacher: a TREC run with the scores of every sample's own documents, see the stage ``teach``.
+    teacher: a TREC run with a teacher's score of every document of every sample. The stage
+        ``teach`` writes such runs.
     dense_teacher: a bi-encoder that scores every query with every document of its batch, instead
         of ``teacher`` or in addition: a sentence-transformers model, ``minilm``, or the model of a
         table ``[[teaching.teachers]]``, with the settings of that table.
@@ -316,7 +338,7 @@ class TermWeightSettings:
     whole_word_forms: as in `SpadeConfig`; None means as in ``init``. Training uses it, too.
     prune_ratio, corpus_gamma, corpus_few: as in `SpadeConfig`; None means as in ``init``. They are
         saved with the model, for encoding. Validation uses ``prune_ratio``, but not
-        ``corpus_gamma``, which is for entire corpora. Training uses neither of them.
+        ``corpus_gamma``, which is for entire corpora. Training uses none of the three.
     template_share: share of the queries that are put into a template ("find papers about ..."),
         which a dense teacher does not see; also for the stage ``templates``.
     """
@@ -344,11 +366,11 @@ class DevCollection:
 
     corpus: documents, the training corpus if empty. queries, qrels: topics and judgements.
     pool: a TREC run; only its documents and the judged ones are searched.
-    depth: only this many documents of each query in the pool; 0 means all.
+    depth: number of documents that are taken from ``pool`` for each query; 0 means all.
     sample: only this many queries; 0 means all.
     expansions: as in `DataSettings`.
-    id_field, title_field, text_fields: columns of ``corpus``, as in `DataSettings`. If it is the
-        training corpus, they are those of the training corpus.
+    id_field, title_field, text_fields: columns of ``corpus``, as in `DataSettings`. If ``corpus``
+        is the training corpus, the default is the columns of the training corpus.
     """
 
     corpus: str = ""
@@ -372,7 +394,7 @@ class ValidationSettings:
 
     dev_corpus, dev_queries, dev_qrels, dev_pool, dev_depth, dev_sample: as in `DevCollection`.
         Without queries and qrels there is no validation.
-    collections: several collections, instead of the settings above; figures are means over them.
+    collections: several collections, instead of the ``dev_`` settings; figures are means over them.
     validate_every: number of steps between validations.
     patience: training stops after this many validations without an improvement.
     alphas: values of alpha to choose from (alpha, Eq. 10); the paper's 0, 0.1, ... 1 if empty.

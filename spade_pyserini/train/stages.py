@@ -33,10 +33,10 @@ def run_stage(
     resume: bool = False,
     data_dir: DataDir = None,
 ) -> list[Path]:
-    """Run a stage by its name; returns what it has written: runs, or the folder of a model.
+    """Run a stage by its name; returns the paths of the runs or of the model that it wrote.
 
-    ``mine`` does not use ``resume``: it starts again. ``head``, ``queries`` and ``requests`` are
-    older names of ``masked-lm``, ``term-vectors`` and ``templates``.
+    ``mine`` ignores ``resume``: it always starts from the beginning. ``head``, ``queries`` and
+    ``requests`` are older names of ``masked-lm``, ``term-vectors`` and ``templates``.
     """
     if stage == "mine":
         return mine_negatives(recipe, output, data_dir=data_dir)

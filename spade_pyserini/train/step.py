@@ -1,4 +1,4 @@
-"""The gradient of an effective batch, independent of micro-batches and processes.
+"""The gradient of a batch, which does not depend on the micro-batches and processes.
 
 With in-batch negatives, the loss of a query depends on all documents of the batch, so plain
 gradient accumulation would change the loss. Gradient caching does not: encode all micro-batches
@@ -10,33 +10,38 @@ same dropout masks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
+Text = TypeVar("Text")
 Encode = Callable[[list[list[int]]], Tensor]
 LossParts = dict[str, Tensor]
 
 
 def backward(
     accelerator: Accelerator,
-    encode: Encode,
-    documents: list[list[int]],
+    encode: Callable[[list[Text]], Tensor],
+    documents: list[Text],
     loss: Callable[[Tensor], LossParts],
     *,
     micro_batch: int,
     parameters: Iterable[nn.Parameter],
 ) -> tuple[Tensor, dict[str, float]]:
-    """Add the gradient of the sum of all loss parts to ``parameters``.
+    """Add the gradient of the sum of all loss parts to the ``grad`` of ``parameters``.
 
-    ``documents`` are the WordPiece ids of the complete batch, the same in every process. Each
-    process encodes its share, so the number of documents must be a multiple of the number of
-    processes. ``loss`` gets the vectors of all documents, [documents, |V|]. Returns these vectors
-    and the value of each part of the loss.
+    ``documents`` is the input of ``encode`` for the complete batch, such as WordPiece ids; it is
+    the same in every process. Each process encodes its share, so the number of documents must be
+    a multiple of the number of processes. ``loss`` gets the vectors of all documents,
+    [documents, |V|]. Returns these vectors and the value of each part of the loss.
     """
     if len(documents) % accelerator.num_processes:
-        raise ValueError("the number of documents is not a multiple of the number of processes")
+        raise ValueError(
+            "the number of documents is not a multiple of the number of processes; choose a "
+            "batch_size that is a multiple of the number of processes"
+        )
     share = len(documents) // accelerator.num_processes
     first = accelerator.process_index * share
     own = documents[first : first + share]
@@ -76,12 +81,12 @@ def _backward_loss(parts: LossParts) -> dict[str, float]:
 
 
 def random_state(device: torch.device) -> Tensor:
-    """The state of the random generator of a device, which dropout uses."""
+    """Return the state of the random generator of a device, which dropout uses."""
     return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
 
 
 def set_random_state(state: Tensor, device: torch.device) -> None:
-    """Restore a state of `random_state`."""
+    """Restore a state that `random_state` returned."""
     if device.type == "cuda":
         torch.cuda.set_rng_state(state, device)
     else:

@@ -29,13 +29,13 @@ class SampleStream:
         self.draws, *self.positions = value
 
     def take(self, count: int) -> list[int]:
-        """The next ``count`` samples, as indexes into the list of all samples."""
+        """Return the next ``count`` samples, as indexes into the list of all samples."""
         number = int(torch.multinomial(self.shares, 1, generator=self._generator(self.draws)))
         self.draws += 1
         return [sum(self.sizes[:number]) + self._next(number) for _ in range(count)]
 
     def _next(self, number: int) -> int:
-        """The next sample of collection ``number``, as an index into its samples."""
+        """Return the next sample of collection ``number``, as an index into its samples."""
         epoch, position = divmod(self.positions[number], self.sizes[number])
         self.positions[number] += 1
         if number not in self._orders or self._orders[number][0] != epoch:

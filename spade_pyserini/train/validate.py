@@ -1,4 +1,4 @@
-"""Exact validation: all queries against all documents, for every alpha of the paper's grid."""
+"""Exact validation: all queries are scored against all documents, for several values of alpha."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ ALPHAS = tuple(step / 10 for step in range(11))
 class Validation(NamedTuple):
     """Figures of the best alpha, as means over the collections.
 
-    by_alpha: MRR@10 for each alpha. by_collection: MRR@10 of the best alpha.
+    by_alpha: MRR@10 for each alpha. by_collection: MRR@10 of each collection
+    with the best alpha.
     terms, expanded: mean number of terms in a document, in all and from the expansion encoder.
     expansion_share: the expansion encoder's share of the sum of all weights.
     """
@@ -42,7 +43,7 @@ def validate(
     alphas: tuple[float, ...] = ALPHAS,
     precision: str = "no",
 ) -> Validation:
-    """Measure the float scores of each alpha; returns the figures of the best one."""
+    """Measure MRR@10 with float scores for each alpha; returns the figures of the best alpha."""
     start = time.perf_counter()
     shipped = as_shipped(model)
     with shipped.expansion.fixed(shipped.kept):
@@ -77,7 +78,7 @@ def _expansion_share(scores: list[Scores], alpha: float) -> float:
 
 
 def as_shipped(model: SpadeModel) -> SpadeModel:
-    """A copy in the form in which a trained model is loaded: adapters merged, in eval mode."""
+    """Return a copy of the model as users load it: adapters merged, in eval mode."""
     if model.config.adapter_rank:
         return merge_adapters(model).eval()
     return copy.deepcopy(model).eval()

@@ -1,4 +1,4 @@
-"""Checkpoints."""
+"""Saving and loading checkpoints of a training run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_damaged_checkpoint_is_reported(recipe: Recipe, tmp_path: Path) -> Non
 
 
 def test_a_checkpoint_of_the_earlier_masked_lm_stage(recipe: Recipe, tmp_path: Path) -> None:
-    """The file has no name for its optimizer and no row for each process."""
+    """Its tensor names lack the optimizer's name, and its random state is not a row per process."""
     short = recipe.change(steps=4, warmup_steps=0, validate_every=2)
     fit_masked_lm(short, tmp_path / "run")
     fit_masked_lm(short.change(steps=2), tmp_path / "half")
@@ -48,7 +48,7 @@ def test_a_checkpoint_of_the_earlier_masked_lm_stage(recipe: Recipe, tmp_path: P
 
 @pytest.mark.parametrize("left", ["checkpoint", "checkpoint.old"])
 def test_a_kill_while_a_checkpoint_is_replaced(tmp_path: Path, left: str) -> None:
-    """Either the new or the old checkpoint is complete."""
+    """After a kill, either the new or the old checkpoint is complete."""
     save_checkpoint(tmp_path, {"step": 3}, {"x": torch.ones(2)})
     (tmp_path / "checkpoint").rename(tmp_path / left)
     (tmp_path / "checkpoint.new").mkdir()

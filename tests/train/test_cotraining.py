@@ -1,4 +1,4 @@
-"""The exchange of hard samples."""
+"""Co-training: the encoders exchange hard samples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spade_pyserini.train.stream import SampleStream
 
 
 def sample_loss(trainer: Trainer, encode: Encode, number: int) -> float:
-    """Eq. 11 of one sample with its own negative, encoded alone."""
+    """Return the loss (Eq. 11) of a single sample with its own negative."""
     sample = trainer.data.samples[number]
     both = (
         encode(trainer.objective.ids([docid])) for docid in (sample.positive, sample.negatives[0])

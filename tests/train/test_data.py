@@ -1,4 +1,4 @@
-"""Training data: samples, texts, and inputs that are wrong."""
+"""Training data: samples, texts, and errors for wrong inputs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_teachers_run_needs_the_same_number_of_negatives_everywhere(
     two = replace(plain, qrels=recipe.data.qrels, negatives=recipe.data.negatives)
     both = (two, replace(plain, triples=str(tmp_path / "t.tsv")))
     assert len(load_training_data(recipe.change(data=both)).samples) == 13
-    with pytest.raises(UsageError, match="all samples need the same number of negatives"):
+    with pytest.raises(UsageError, match="all samples must have the same number of negatives"):
         load_training_data(recipe.change(data=both, hard_negatives=2))
 
 
@@ -131,7 +131,7 @@ def test_two_collections_with_the_same_ids(recipe: Recipe, tmp_path: Path) -> No
         == 2
     )
     assert f"on `{recipe.validation.dev_qrels}`, `{recipe.validation.dev_qrels}` at alpha" in card
-    assert max(map(len, card.splitlines())) < 400  # no line holds all collections
+    assert max(map(len, card.splitlines())) < 400  # each collection has its own line
     line = read_log(tmp_path / "run", "validation")[-1]
     assert 0 <= line["expansion_share"] <= 1
     assert line["documents_per_second"] > 0

@@ -1,4 +1,4 @@
-"""Collections to validate on."""
+"""Validation collections."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_pool_and_a_sample_make_validation_smaller(
 def test_a_dev_set_of_another_corpus(
     recipe: Recipe, tiny_model: SpadeModel, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Without relevant documents, all alphas would be equal."""
+    """A corpus without relevant documents is an error; one without some of them is a warning."""
     other = tmp_path / "other.jsonl"
     other.write_text('{"id": "x", "contents": "a cat"}\n')
     collection = DevCollection(

@@ -1,18 +1,23 @@
-"""`spade finetune`, as a user calls it."""
+"""The command `spade finetune`."""
 
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
+import torch
 
 from spade_pyserini import SpadeModel
 from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.errors import UsageError
+from spade_pyserini.formats.runs import read_run
 from spade_pyserini.models.fingerprint import weights_fingerprint
+from spade_pyserini.models.precision import fastest_precision
 from spade_pyserini.train.finetune import FinetuneOptions
-from tests.commands import Commands
+from tests.commands import Commands, Result
 
 WORDS = "cat dog bird fish house tree river folder file old new big".split()
 
@@ -23,7 +28,7 @@ def lines_of(corpus: Path) -> list[str]:
 
 @pytest.fixture
 def pairs(tmp_path: Path, tiny_corpus: Path, tiny_model: SpadeModel) -> list[str]:
-    """The options of a call with twelve queries of one word, each with a relevant document."""
+    """The options of a call; the data has twelve queries with one relevant document each."""
     (tmp_path / "queries.tsv").write_text("".join(f"q{n}\t{w}\n" for n, w in enumerate(WORDS)))
     texts = [json.loads(line)["text"] for line in lines_of(tiny_corpus)]
     lines = []
@@ -35,6 +40,24 @@ def pairs(tmp_path: Path, tiny_corpus: Path, tiny_model: SpadeModel) -> list[str
     options = ["--model", tmp_path / "tiny", "--corpus", tiny_corpus, "--output", tmp_path / "mine"]
     options += ["--queries", tmp_path / "queries.tsv", "--qrels", tmp_path / "qrels.txt"]
     return [str(option) for option in options]
+
+
+@pytest.fixture
+def faq(pairs: list[str], tmp_path: Path, tiny_corpus: Path) -> Path:
+    """A table of 30 pairs, next to the model ``tiny``."""
+    texts = [json.loads(line)["text"] for line in lines_of(tiny_corpus)]
+    rows = [f"{text.split()[0]} {text.split()[-1]},{text}" for text in texts]
+    (tmp_path / "faq.csv").write_text("\n".join(["question,answer", *rows]))
+    return tmp_path / "faq.csv"
+
+
+def run_printed_commands(result: Result, run: Commands) -> list[str]:
+    """Run the commands that ``spade finetune`` has printed; returns them."""
+    commands = [line for line in result.out.splitlines() if line.startswith("spade ")]
+    for command in commands:
+        done = run(*shlex.split(command)[1:])
+        assert done.code == 0, done.err
+    return commands
 
 
 @pytest.mark.java
@@ -59,9 +82,13 @@ def test_pairs_to_a_model_and_a_table(pairs: list[str], tmp_path: Path, run: Com
 
 @pytest.mark.java
 def test_a_csv_of_documents_and_a_csv_of_pairs(
-    pairs: list[str], tmp_path: Path, tiny_corpus: Path, run: Commands
+    pairs: list[str],
+    tmp_path: Path,
+    tiny_corpus: Path,
+    run: Commands,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Columns of any names, and pairs of a query and the id of a document."""
+    """The columns have unusual names; a pair is a query and the id of a document."""
     documents = [json.loads(line) for line in lines_of(tiny_corpus)]
     rows = [f"{x['_id']},{x['title']},{x['text']}" for x in documents]
     (tmp_path / "goods.csv").write_text("\n".join(["code,name,info", *rows]))
@@ -79,22 +106,92 @@ def test_a_csv_of_documents_and_a_csv_of_pairs(
     assert "id from `code`, title from `name`, text from `info`" in result.err
     assert "fine-tuned" in result.out
     assert (tmp_path / "mine" / "best" / "README.md").is_file()
+    monkeypatch.chdir(tmp_path)
+    encode, *_ = run_printed_commands(result, run)
+    assert f"--corpus {tmp_path / 'goods.csv'} {' '.join(fields)} --model" in encode
+    assert (tmp_path / "runs" / "run.goods.mine.queries.txt").is_file()
 
 
 @pytest.mark.java
-def test_a_single_file_of_pairs(
-    pairs: list[str], tmp_path: Path, tiny_corpus: Path, run: Commands
-) -> None:
-    texts = [json.loads(line)["text"] for line in lines_of(tiny_corpus)]
-    rows = [f"{text.split()[0]} {text.split()[-1]},{text}" for text in texts]
-    (tmp_path / "faq.csv").write_text("\n".join(["question,answer", *rows]))
+def test_a_single_file_of_pairs(faq: Path, tmp_path: Path, run: Commands) -> None:
     model = ("--model", tmp_path / "tiny", "--steps", 2, "--output", tmp_path / "mine")
-    result = run("finetune", "--pairs", tmp_path / "faq.csv", *model)
+    result = run("finetune", "--pairs", faq, *model)
     assert result.code == 0, result.err
     assert "queries from `question`, texts from `answer`" in result.err
     assert "30 pairs, 30 queries, 30 documents" in result.err
-    again = run("finetune", "--pairs", tmp_path / "faq.csv", *model, "--resume")
-    assert again.out == result.out
+    assert "BM25 finds no document for 2 of the 24 training queries; random documents" in result.err
+    assert "not relevant for 1 of the 24 training queries; random documents are" in result.err
+    assert "no document for 1 of the 6 validation queries; they stay in the val" in result.err
+    assert "24 samples, 24 queries" in result.err and "are not used" not in result.err
+    mined = tmp_path / "mine" / "mined" / "negatives.pairs.txt"
+    qrels, written = read_qrels(tmp_path / "mine" / "train.qrels.txt"), mined.read_bytes()
+    for ranking in read_run(mined):
+        assert {hit.docid for hit in ranking.hits} - qrels[ranking.qid].keys()
+    again = run("finetune", "--pairs", faq, *model, "--resume")
+    assert again.out == result.out and mined.read_bytes() == written
+
+
+@pytest.mark.java
+def test_from_pairs_to_a_run_and_early_stopping_and_no_gain(
+    faq: Path, tmp_path: Path, run: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    call = ("finetune", "--pairs", "faq.csv", "--precision", "fp32")
+    result = run(*call, "--model", "tiny", "--steps", 80, "--output", "my-model")
+    assert result.code == 0, result.err
+    assert "stopped after step 60 of 80: 2 validations without improvement" in result.err
+    assert "\nbetter than tiny on these queries: MRR@10 rose by 0." in result.out
+    assert "they also chose the checkpoint, so measure the gain on other queries" in result.out
+    assert run_printed_commands(result, run) == [
+        "spade encode --corpus my-model/pairs --model my-model/best --output encode/pairs.my-model",
+        "spade index --input encode/pairs.my-model",
+        "spade search --index index/pairs.my-model --topics my-model/pairs/queries.tsv",
+        "spade evaluate --qrels my-model/dev.qrels.txt --run runs/run.pairs.my-model.queries.txt",
+    ]
+    # All dev queries have an MRR of 1 now, which cannot rise.
+    again = run(*call, "--model", "my-model/best", "--steps", 1, "--output", "second")
+    assert again.code == 0, again.err
+    assert "\nnot better than my-model/best on these queries: keep using my-model/best" in again.out
+    assert "stopped after step" not in again.err
+
+
+@pytest.mark.java
+def test_other_settings_are_refused_at_once(
+    pairs: list[str], tmp_path: Path, run: Commands
+) -> None:
+    assert run("finetune", *pairs, "--steps", 1).code == 0
+    mine = tmp_path / "mine"
+    shutil.rmtree(mine / "mined")
+    held_out = (mine / "dev.qrels.txt").read_bytes()
+    fewer = tmp_path / "fewer.txt"
+    fewer.write_text("".join((tmp_path / "qrels.txt").read_text().splitlines(True)[1:]))
+    for change in (["--steps", "2"], ["--steps", "1", "--seed", "1", "--qrels", str(fewer)]):
+        refused = run("finetune", *pairs, *change)
+        assert refused.code == 1 and "was started with another recipe" in refused.err
+        assert not (mine / "mined").exists()
+        assert (mine / "dev.qrels.txt").read_bytes() == held_out
+    for name in ("best", "checkpoint"):
+        shutil.rmtree(mine / name)
+    (mine / "finished").unlink()
+    anew = run("finetune", *pairs, "--steps", 2)
+    assert anew.code == 0, anew.err
+    assert "stopped before its first checkpoint; a new one with the new settings" in anew.err
+    assert json.loads((mine / "recipe.json").read_text())["optimization"]["steps"] == 2
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("precision", ["fp32", None])
+def test_the_precision_of_training(
+    precision: str | None, pairs: list[str], tmp_path: Path, run: Commands
+) -> None:
+    options = ["--precision", precision] if precision else []
+    assert run("finetune", *pairs, "--steps", 1, *options).code == 0
+    recorded = json.loads((tmp_path / "mine" / "recipe.json").read_text())["optimization"][
+        "precision"
+    ]
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    bf16 = precision is None and fastest_precision(device) == "bf16"
+    assert recorded == ("bf16" if bf16 else "no")
 
 
 @pytest.mark.java
@@ -113,7 +210,7 @@ def test_wrong_calls(pairs: list[str], tmp_path: Path, run: Commands) -> None:
     assert run("finetune", "--output", "x", "--corpus", "pydoc").code == 2
     (tmp_path / "few.txt").write_text("q1 0 d1 1\n")
     few = run("finetune", *pairs, "--qrels", tmp_path / "few.txt")
-    assert few.code == 1 and "1 queries have a relevant document, 10 are needed" in few.err
+    assert few.code == 1 and "a relevant document: 1; at least 10 are needed" in few.err
     unknown = run("finetune", *pairs, "--model", "nowhere")
     assert unknown.code == 1 and "nowhere" in unknown.err
     assert not (tmp_path / "mine").exists()

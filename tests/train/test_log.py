@@ -34,7 +34,7 @@ def test_a_log_line_cut_off_by_a_kill(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_of_tensorboard(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The thread that writes prints nothing; the error is raised by a call."""
+    """TensorBoard's writer thread prints nothing; a later call of the log raises the error."""
     pytest.importorskip("tensorboard")
     log = RunLog(tmp_path)
     log.begin(0)

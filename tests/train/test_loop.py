@@ -1,4 +1,4 @@
-"""The loop on a tiny model and a tiny collection: correct, repeatable, resumable."""
+"""The training loop with a tiny model and a tiny collection: results, repetition, resuming."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_run_from_recipe_to_model(recipe: Recipe, tmp_path: Path) -> None:
     assert model.config.scale is not None
     validations = events(tmp_path / "run", "validation")
     assert [line["step"] for line in validations] == [2, 4, 6, 8]
-    top = max(validations[1:], key=lambda line: line["mrr"])  # the first is of the warm-up
+    top = max(validations[1:], key=lambda line: line["mrr"])  # the first is in the warm-up
     assert model.config.alpha == top["alpha"]
     steps = events(tmp_path / "run", "step")
     assert len(steps) == 8
@@ -102,7 +102,7 @@ def test_the_ablations(recipe: Recipe, tmp_path: Path, strategy: str, parts: set
     assert {name for name in line if name.endswith(("ranking", "pointwise"))} == parts
     assert not events(tmp_path / "run", "exchange")
     validations = events(tmp_path / "run", "validation")
-    # The encoders apart prune from the start, so all of their validations are candidates.
+    # "apart" prunes from the start, so the models of all its validations can be the best one.
     top = max(validations, key=lambda line: line["mrr"])["alpha"]
     alphas = {"weighting": 0.0, "expansion": 1.0, "joint": 0.3, "apart": top}
     assert SpadeModel.from_pretrained(best).config.alpha == alphas[strategy]
@@ -112,7 +112,7 @@ def test_the_ablations(recipe: Recipe, tmp_path: Path, strategy: str, parts: set
 def test_encoders_apart_take_all_samples_and_prune_from_the_start(
     recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
 ) -> None:
-    """Co-training, for comparison, does neither: its encoders take each other's hard samples."""
+    """With co-training, each encoder takes hard samples of the other; warm-up does not prune."""
     trainer = Trainer(Run("train", recipe.change(strategy=strategy), tmp_path / "run"))
     batches: dict[str, list[list[int]]] = {"weighting": [], "expansion": []}
     top_k: list[bool] = []
@@ -147,7 +147,7 @@ def test_removed_terms_are_gone_from_the_model(recipe: Recipe, tmp_path: Path) -
 def test_joint_learning_counts_what_the_expansion_encoder_adds(
     recipe: Recipe, tmp_path: Path
 ) -> None:
-    """Terms of the weighting encoder are not counted, or they would be pruned instead."""
+    """Corpus-level pruning counts expansion terms only, not those of the weighting encoder."""
     joint = recipe.change(strategy="joint", warmup_steps=0, gammas=(), k=1)
     trainer = Trainer(Run("train", joint, tmp_path / "run"))
     samples = trainer.stream.take(joint.optimization.batch_size)
@@ -195,7 +195,7 @@ def test_mixed_precision(recipe: Recipe, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_two_processes_train_and_stop_together(recipe: Recipe, tmp_path: Path) -> None:
-    """Early stopping is decided in one process and must reach the other."""
+    """The main process decides to stop early, and the other process stops at the same step."""
     recipe = recipe.change(steps=40, patience=1, validate_every=1, weighting_rate=0.0)
     recipe = recipe.change(expansion_rate=0.0, warmup_steps=0)
     path = tmp_path / "recipe.toml"

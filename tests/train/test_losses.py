@@ -1,4 +1,4 @@
-"""Each equation compared with a literal computation in loops: values and gradients."""
+"""The losses of the paper, compared with literal loops: values and gradients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.train.conftest import QUERIES, TERMS
 
 
 def product(query: Tensor, document: Tensor) -> Tensor:
-    """Eq. 1 as a loop over the vocabulary."""
+    """Compute Eq. 1, the inner product, as a loop over the vocabulary."""
     total = torch.zeros((), dtype=torch.float64)
     for is_term, weight in zip(query, document, strict=True):
         total = total + is_term * weight
@@ -20,7 +20,7 @@ def product(query: Tensor, document: Tensor) -> Tensor:
 
 
 def assert_same(ours: Tensor, literal: Tensor, documents: Tensor) -> None:
-    """Both have the same value and the same gradient, which is not 0."""
+    """Check that both losses have the same value and the same gradient, which is not 0."""
     assert torch.allclose(ours, literal)
     (expected,) = torch.autograd.grad(literal, documents, retain_graph=True)
     (gradient,) = torch.autograd.grad(ours, documents)

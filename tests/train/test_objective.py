@@ -26,7 +26,7 @@ def test_relevant_documents_are_not_mined_as_negatives(recipe: Recipe, tmp_path:
     qid = trainer.data.samples[0].qid
     objective.relevant[qid] = {docids[0], docids[1]}
     after = objective.loss(samples, vectors, expansion=False)["ranking"]
-    assert after < before  # the query has one negative less
+    assert after < before  # the query has one negative fewer
     objective.relevant[qid] = {docids[0]}
     assert objective.loss(samples, vectors, expansion=False)["ranking"] == before
 

@@ -20,13 +20,13 @@ def test_terms_in_more_than_gamma_of_the_documents_go_at_the_end_of_a_period() -
     kept = torch.ones(3, dtype=torch.bool)
     documents = torch.tensor([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [2.0, 3.0, 1.0], [1.0, 1.0, 0.0]])
     frequency.add(documents[:2])
-    assert frequency.prune(kept) == 0  # in mid-period
+    assert frequency.prune(kept) == 0  # in the middle of a period
     frequency.add(documents[2:])
-    assert frequency.prune(kept) == 1  # 4 of 4 is over 0.9, 3 of 4 is not
+    assert frequency.prune(kept) == 1  # the share 4 of 4 is above gamma 0.9, 3 of 4 is not
     assert kept.tolist() == [False, True, True]
     frequency.add(documents[:2])
     frequency.add(documents[2:])
-    assert frequency.prune(kept) == 1  # now gamma is 0.5, on fresh counts
+    assert frequency.prune(kept) == 1  # gamma is now 0.5, and counts start from 0
     assert kept.tolist() == [False, False, True]
 
 
@@ -36,7 +36,7 @@ def test_a_removed_term_never_comes_back(rows: list[list[bool]]) -> None:
     kept = torch.ones(4, dtype=torch.bool)
     gone: set[int] = set()
     for row in rows:
-        # The last term is in no document, so that pruning leaves one.
+        # The last term is in no document, so pruning does not remove all terms.
         frequency.add(torch.tensor([[*row[:3], False]], dtype=torch.float))
         frequency.prune(kept)
         assert not any(kept[term] for term in gone)
@@ -71,7 +71,7 @@ def test_pruning_that_leaves_no_term_is_an_error() -> None:
 def test_the_command_whose_pruning_leaves_no_term(
     tiny_backbone: Path, tmp_path: Path, run: Commands
 ) -> None:
-    """A backbone with few terms, of which nearly all occur in nearly all documents."""
+    """The vocabulary is so small that nearly every term is in nearly every document."""
     settings = (f"backbone={tiny_backbone}", "steps=8", "validate_every=2")
     words = [word for setting in settings for word in ("--set", setting)]
     result = run("train", "--recipe", "smoke", "--output", tmp_path / "run", *words)

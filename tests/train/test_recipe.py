@@ -1,4 +1,4 @@
-"""Recipes: sections, names, files, and settings that are wrong."""
+"""Recipes: sections, names, files, and errors for wrong settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.commands import Commands
 
 
 def test_sections_can_be_left_out(tmp_path: Path) -> None:
-    """Recipes without sections, as earlier versions have them, are the same recipes."""
+    """Recipes of earlier versions have no sections and give the same settings."""
     flat, sections = tmp_path / "flat.toml", tmp_path / "sections.toml"
     flat.write_text(
         'backbone = "minilm"\ntau = 20\nrequests = 0.5\ndistillation = "margin_mse"\n'
@@ -100,13 +100,13 @@ def test_the_recipes_of_the_package() -> None:
     paper = load_recipe("paper")
     assert paper == Recipe()  # the defaults are the paper's
     paths = list(RECIPES.glob("*.toml"))
-    assert len(paths) == 13
+    assert len(paths) == 23
     for path in paths:
         recipe = load_recipe(path.stem)
         backbone = "bert-base-uncased" if path.stem == "paper" else "minilm"
         assert recipe.model.backbone == backbone
         assert tomllib.loads(path.read_text()).keys() <= {"base", *SECTIONS}
-        # Data is named, not located: the data directory is a parameter.
+        # Recipes contain names of collections, not paths: the data directory is a parameter.
         trained = [(x.corpus, x.queries, x.qrels or "") for x in recipe.data.collections]
         validated = [(x.corpus, x.queries, x.qrels) for x in recipe.validation.collections]
         names = [name for collection in trained + validated for name in collection]
@@ -124,6 +124,8 @@ def test_settings(tmp_path: Path) -> None:
         ("k=2.5", "k is 2.5; expected int"),
         ("strategy=magic", "strategy must be one of cotrain, apart"),
         ("batch_size=true", "batch_size is True; expected int"),
+        (f"tau={10**400}", "tau is an integer of too many digits"),
+        (f"gammas=[{10**400}]", "gammas is an integer of too many digits"),
     ):
         with pytest.raises(UsageError, match=message):
             changed.with_settings([setting])
@@ -133,7 +135,7 @@ def test_settings(tmp_path: Path) -> None:
     for setting in ("expansion_terms=-5", "dev_sample=-1", "rate_warmup=-1", "seed=100000000000"):
         with pytest.raises(UsageError, match=f"{setting.partition('=')[0]} must be "):
             changed.with_settings([setting])
-    with pytest.raises(NotFoundError, match="known names: ablation, mini, paper, smoke"):
+    with pytest.raises(NotFoundError, match=r"known names: ablation, deepct, .*mini, paper, smoke"):
         load_recipe("papre")
     (tmp_path / "x.toml").write_text("tau = = 3")
     with pytest.raises(InputError, match="not a TOML file"):
@@ -188,7 +190,7 @@ def test_a_recipe_without_data(run: Commands, tmp_path: Path) -> None:
 
 
 def test_columns_of_a_corpus(tmp_path: Path) -> None:
-    """The validation set has the columns of the training corpus if it has the same documents."""
+    """Validation on the training corpus reads the same columns; another corpus has its own."""
     path = tmp_path / "a.toml"
     path.write_text(
         'corpus = "goods.csv"\nqueries = "q.csv"\nqrels = "j.csv"\nid_field = "code"\n'

@@ -36,7 +36,7 @@ def test_a_run_that_was_begun_before_a_setting_existed(recipe: Recipe, tmp_path:
 
 
 def test_a_run_of_a_version_without_sections_resumes(recipe: Recipe, tmp_path: Path) -> None:
-    """Its ``recipe.json`` has no sections, and a few other names."""
+    """A ``recipe.json`` of an earlier version has no sections, and some names differ."""
     train(recipe, tmp_path / "run")
     renamed = {
         "data.collections": "data",
@@ -79,6 +79,34 @@ def test_another_recipe_in_the_same_folder(recipe: Recipe, tmp_path: Path) -> No
     assert train(short, tmp_path / "run") == tmp_path / "run" / "best"
     with pytest.raises(OutputExistsError, match=r"tau 50\.0, now 10\.0"):
         train(short.change(tau=10.0), tmp_path / "run", resume=True)
+
+
+def test_another_recipe_after_a_run_without_a_checkpoint(
+    recipe: Recipe, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = tmp_path / "run"
+    train(recipe.change(steps=3), run)
+    (run / "finished").unlink()
+    other = recipe.change(steps=2, warmup_steps=0)
+    for name in ("best", "checkpoint"):
+        with pytest.raises(OutputExistsError, match="steps 3, now 2"):
+            train(other, run)
+        shutil.rmtree(run / name)
+    with caplog.at_level("INFO"):
+        train(other, run)
+    assert "stopped before its first checkpoint" in caplog.text
+    assert json.loads((run / "recipe.json").read_text())["optimization"]["steps"] == 2
+    assert [line["step"] for line in read_log(run, "step")] == [1, 2]
+
+
+def test_an_unfinished_run_of_another_stage_is_not_replaced(recipe: Recipe, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    fit_masked_lm(recipe.change(steps=3), run)
+    for name in ("best", "checkpoint"):
+        shutil.rmtree(run / name, ignore_errors=True)
+    (run / "finished").unlink()
+    with pytest.raises(OutputExistsError, match="stage masked-lm, now train"):
+        train(recipe.change(steps=3), run)
 
 
 def test_another_stage_in_the_same_folder(recipe: Recipe, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The best model of a run."""
+"""Selection of the best model of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from spade_pyserini.train.run import Run
 
 def test_only_fine_tuned_models_are_candidates(recipe: Recipe, tmp_path: Path) -> None:
     settings = recipe.change(warmup_steps=2, steps=3, validate_every=1, encode_length=20)
-    # Nothing is learned, so all validations are equal and the first candidate stays the best.
+    # The model does not change, so all validations are equal: the first one after the warm-up
+    # stays the best.
     settings = settings.change(weighting_rate=0.0, expansion_rate=0.0, head_rate=None, gammas=())
     trainer = Trainer(Run("train", settings, tmp_path / "run"))
     trainer.train()
@@ -32,7 +33,7 @@ def test_only_fine_tuned_models_are_candidates(recipe: Recipe, tmp_path: Path) -
 def test_alpha_without_a_dev_set(
     recipe: Recipe, tmp_path: Path, strategy: str, alpha: float
 ) -> None:
-    """An encoder that was not trained does not contribute to the aggregated vector."""
+    """If only one encoder is trained, alpha is 0 or 1, so that the other encoder has no effect."""
     changed = recipe.change(strategy=strategy, dev_queries="", dev_qrels="")
     best = train(changed, tmp_path / "run")
     assert SpadeModel.from_pretrained(best).config.alpha == alpha

@@ -1,4 +1,4 @@
-"""SPLADE-doc is the expansion encoder alone: its vectors and its loss, against literal loops."""
+"""SPLADE-doc, the expansion encoder alone: vectors and loss, compared with literal loops."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def gradients(
     micro_batch: int,
     seen: list[torch.Tensor] | None = None,
 ) -> tuple[dict[str, float], dict[str, torch.Tensor]]:
-    """The parts of the loss and the gradients. ``seen`` collects the vectors of every pass."""
+    """Return the parts of the loss and the gradients; append all vectors to ``seen``."""
     from spade_pyserini.models.tensors import pad_batch
     from spade_pyserini.train import losses
 
@@ -88,7 +88,7 @@ def test_dropout_draws_the_same_in_both_passes(tiny_model_folder: Path) -> None:
     assert torch.allclose(first, first_again, atol=1e-5)
     assert torch.allclose(second, second_again, atol=1e-5)
     gradients(model, DOCUMENTS, 4, seen)
-    assert not torch.allclose(first, seen[4], atol=1e-2)  # there is dropout
+    assert not torch.allclose(first, seen[4], atol=1e-2)  # another call has other dropout masks
 
 
 TWO_PROCESSES = """

@@ -1,4 +1,4 @@
-"""Figures of a validation."""
+"""The measures that a validation returns."""
 
 from __future__ import annotations
 

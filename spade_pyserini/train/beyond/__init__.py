@@ -7,7 +7,7 @@ Extensions of the loop, created by `extensions.extend`::
     sparsity          the regularizers of SPLADE, FLOPS and L1
     query_templates   queries in phrases such as "find papers about ..."
 
-Stages of their own::
+Stages of `spade train`::
 
     teach             score candidates of queries with teachers (`scorers`, `score_cache`)
     masked_lm         fit a masked-LM head on plain text, for a backbone without one

@@ -1,4 +1,4 @@
-"""Distillation: the scores of a batch are trained to be like those of a teacher."""
+"""Distillation: the model is trained to score the documents of a batch like a teacher."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spade_pyserini.train.step import LossParts
 
 
 class Distillation(Extension):
-    """The distillation loss, by its ``name``. Subclasses say which documents are compared."""
+    """Adds a distillation loss called ``name``. Subclasses choose which documents are compared."""
 
     name: str
 
@@ -30,7 +30,7 @@ class Distillation(Extension):
     def candidates(
         self, samples: list[int], docids: list[str], relevance: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Scores of the model and of the teacher for the same documents, [Q, C] each.
+        """Return the scores of the model and of the teacher for the same documents, [Q, C] each.
 
         The first candidate of each query is its positive. relevance [Q, D].
         """
@@ -40,8 +40,8 @@ class Distillation(Extension):
 class DenseDistillation(Distillation):
     """Learns a dense model's scores of every query for every document of the batch.
 
-    The scores of BM25 are added if there are teachers ``bm25``, one for each collection. Teachers
-    get the queries without templates.
+    ``bm25`` has a BM25 teacher for each collection, whose scores are added to those of the dense
+    model, or it is empty. Teachers get the queries without templates.
     """
 
     name = "batch_distillation"
@@ -73,7 +73,7 @@ class DenseDistillation(Distillation):
         return relevance.gather(1, columns), teacher.to(relevance).gather(1, columns)
 
     def _bm25_scores(self, samples: list[int], documents: list[str]) -> Tensor:
-        """BM25 scores with the idf of each query's own collection, [samples, documents]."""
+        """Return BM25 scores with the idf of each query's collection, [samples, documents]."""
         collections = [self.data.collection(sample) for sample in samples]
         scores = torch.zeros(len(samples), len(documents))
         for number in set(collections):

@@ -1,4 +1,4 @@
-"""The extensions that a recipe asks for."""
+"""Create the extensions that a recipe needs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from spade_pyserini.models.term_counts import (
     merge_counts,
     most_frequent,
 )
+from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.train.beyond.distillation import DenseDistillation, RunDistillation
 from spade_pyserini.train.beyond.inflections import with_inflections
 from spade_pyserini.train.beyond.query_templates import QueryTemplates
@@ -23,7 +24,7 @@ from spade_pyserini.train.settings import Teacher
 
 
 def extend(recipe: Recipe, data: TrainingData, model: SpadeModel) -> tuple[SpadeModel, Extensions]:
-    """The model with the settings of the extensions, and the extensions themselves.
+    """Return the model with the settings of the extensions, and the extensions.
 
     With the paper's settings, ``model`` is returned unchanged, without extensions.
     """
@@ -39,7 +40,7 @@ def extend(recipe: Recipe, data: TrainingData, model: SpadeModel) -> tuple[Spade
     if TermWeights.needed(recipe.term_weights, model):
         extensions.append(TermWeights(recipe.term_weights, data, model, counts))
     if recipe.distillation.dense_teacher:
-        extensions.append(_dense_distillation(recipe, data, model, counts))
+        extensions.append(dense_distillation(recipe, data, model.wordpieces, counts))
     if data.teacher:
         extensions.append(RunDistillation(recipe.distillation, data))
     if recipe.losses.flops or recipe.losses.l1:
@@ -47,9 +48,10 @@ def extend(recipe: Recipe, data: TrainingData, model: SpadeModel) -> tuple[Spade
     return model, Extensions(extensions)
 
 
-def _dense_distillation(
-    recipe: Recipe, data: TrainingData, model: SpadeModel, counts: list[TermCounts]
+def dense_distillation(
+    recipe: Recipe, data: TrainingData, wordpieces: WordPieces, counts: list[TermCounts]
 ) -> DenseDistillation:
+    """The distillation of a bi-encoder's scores; BM25 needs the ``counts`` of each collection."""
     settings, length = recipe.distillation, recipe.model.max_length
     name = settings.dense_teacher or ""
     listed = {(teacher.kind, teacher.model): teacher for teacher in recipe.teaching.teachers}
@@ -57,12 +59,12 @@ def _dense_distillation(
     teacher = listed.get(("bi-encoder", name), default)
     options = teacher.max_length, teacher.pooling, teacher.query_prefix
     dense = DenseTeacher(open_bi_encoder(teacher.model, *options))
-    bm25 = [BM25Teacher(model.wordpieces, part, length) for part in counts if settings.teacher_bm25]
+    bm25 = [BM25Teacher(wordpieces, part, length) for part in counts if settings.teacher_bm25]
     return DenseDistillation(settings, data, dense, bm25)
 
 
 def _count_terms(recipe: Recipe, data: TrainingData, model: SpadeModel) -> list[TermCounts]:
-    """The term counts of each collection's training documents, or none if nothing needs them."""
+    """Return the term counts of each collection's training documents; none if not needed."""
     settings = recipe.term_weights
     corpus_idf = model.config.corpus_idf if settings.corpus_idf is None else settings.corpus_idf
     needed = (

@@ -12,11 +12,14 @@ from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.extensions import with_forms
 from spade_pyserini.models.wordpieces import WordPieces
 
-SHORTEST = 3  # letters of a word; shorter ones are abbreviations and stop words
+SHORTEST = 3  # fewest letters of a word with forms; shorter terms are abbreviations and stop words
 
 
 def with_inflections(model: SpadeModel, share: float | None) -> SpadeModel:
-    """Return a model that gives other forms of a word this share of its weight; None: no change."""
+    """Return a model that gives the other forms of a word a share of the weight of the word.
+
+    If ``share`` is None, the model is returned unchanged.
+    """
     if share is None:
         return model
     forms = model.forms
@@ -26,10 +29,11 @@ def with_inflections(model: SpadeModel, share: float | None) -> SpadeModel:
 
 
 def word_forms(wordpieces: WordPieces, size: int) -> Tensor:
-    """The number of the word that each term is a form of, [size]; 0 for terms without other forms.
+    """Return the number of the word that each term is a form of, [size].
 
-    Uses the stemmer and the stop words of Anserini's BM25. Only complete words of English letters
-    have forms; pieces of words and numbers have none.
+    All forms of a word have the same number. A term without other forms has the number 0.
+    The stemmer and the stop words are those of Anserini's BM25. Only complete words of English
+    letters have forms; pieces of words and numbers have none.
     """
     jvm.start()
     analyze = jvm.java_class("io.anserini.analysis.AnalyzerUtils").analyze

@@ -27,10 +27,10 @@ def margin_mse_loss(relevance: Tensor, teacher: Tensor) -> Tensor:
 
 
 def flops_loss(documents: Tensor) -> Tensor:
-    """The FLOPS regularizer: the sum over terms of the squared mean weight, for [D, |V|]."""
+    """The FLOPS regularizer of vectors [D, |V|]: the sum over terms of the squared mean weight."""
     return documents.abs().mean(dim=0).square().sum()
 
 
 def l1_loss(documents: Tensor) -> Tensor:
-    """The L1 regularizer: the mean over documents of the sum of their weights, for [D, |V|]."""
+    """The L1 regularizer of vectors [D, |V|]: the mean over documents of their sum of weights."""
     return documents.abs().sum(dim=1).mean()

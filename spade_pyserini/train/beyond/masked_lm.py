@@ -35,7 +35,7 @@ from spade_pyserini.train.stream import SampleStream
 
 STAGE = "masked-lm"
 PREDICTED = 0.15  # share of the WordPieces that are predicted, as in BERT
-MASKED, RANDOM = 0.8, 0.1  # shares of these that are masked, or replaced at random
+MASKED, RANDOM = 0.8, 0.1  # shares of the predicted ones that become [MASK] or a random term
 HELD_OUT = 256  # number of documents to validate on; at most a tenth of all documents
 SHORTEST = 8  # minimum number of WordPieces; shorter documents give no context
 
@@ -43,8 +43,8 @@ SHORTEST = 8  # minimum number of WordPieces; shorter documents give no context
 class MaskedBatch(NamedTuple):
     """Documents with masked WordPieces, [batch, length] each.
 
-    read: WordPieces that the encoder reads. mask: the attention mask. original: the WordPieces
-    before masking. predicted: True where they are predicted.
+    read: the WordPieces that the encoder reads. mask: the attention mask. original: the WordPieces
+    before masking. predicted: True for the WordPieces that are predicted.
     """
 
     read: Tensor
@@ -83,7 +83,7 @@ class MaskedLMTrainer:
         run.claim(self.accelerator)
 
     def train(self) -> None:
-        """Train to the last step, after the last checkpoint if there is one."""
+        """Train to the last step; continues after the last checkpoint, if there is one."""
         settings = self.recipe.optimization
         self._restore()
         with counting_bar("masked LM", "steps", settings.steps, self.step) as bar:
@@ -108,7 +108,7 @@ class MaskedLMTrainer:
         self.log.close()
 
     def train_step(self, documents: list[list[int]]) -> float:
-        """One step on a batch, in micro-batches; returns the mean loss of a prediction."""
+        """Train on a batch, in micro-batches; returns the mean loss of a predicted WordPiece."""
         settings = self.recipe.optimization
         size = settings.micro_batch
         documents = sorted(documents, key=len)
@@ -151,7 +151,7 @@ class MaskedLMTrainer:
 
 
 def read_documents(run: Run, model: SpadeModel) -> list[list[int]]:
-    """All documents of the recipe as WordPiece ids, shuffled by the seed."""
+    """Return all documents of the recipe as WordPiece ids, shuffled with the seed."""
     documents: list[list[int]] = []
     for source in dict.fromkeys(map(corpus_source, run.recipe.training_collections)):
         corpus = source.open(run.data_dir)
@@ -181,13 +181,13 @@ def mask_batch(input_ids: Tensor, mask: Tensor, model: SpadeModel) -> MaskedBatc
 
 
 def masked_lm_logits(model: SpadeModel, batch: MaskedBatch) -> tuple[Tensor, Tensor]:
-    """Logits of the predicted WordPieces [predicted, |V|], and their ids [predicted]."""
+    """Return the logits of the predicted WordPieces [predicted, |V|], and their ids."""
     states = model.expansion.backbone(input_ids=batch.read, attention_mask=batch.mask)[0]
     logits = model.expansion.logits(states[batch.predicted])
     return logits, batch.original[batch.predicted]
 
 
 def masked_lm_loss(model: SpadeModel, batch: MaskedBatch) -> Tensor:
-    """The sum of the negative log likelihoods of the predicted WordPieces."""
+    """Return the sum of the negative log likelihoods of the predicted WordPieces."""
     logits, labels = masked_lm_logits(model, batch)
     return nn.functional.cross_entropy(logits.float(), labels, reduction="sum")

@@ -1,8 +1,8 @@
 """Query templates: phrases around the subject X of a query, as in "I am looking for papers on X".
 
 The words of the phrase do not describe X, but they are rare in documents, so their idf is high. The
-model is trained with queries in templates, while its teacher gets the same queries without them. So
-it learns smaller weights for these words.
+model is trained with queries in templates, but its teacher gets the same queries without templates.
+So the model learns smaller weights for these words.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class QueryTemplates(Extension):
 
 
 def apply_template(qid: str, text: str, share: float) -> str:
-    """Put a query into a template, for a share of all queries that depends on ``qid`` only."""
+    """Put a share of all queries into a template; ``qid`` alone decides which ones."""
     number = crc32(qid.encode())
     if number % 1000 >= 1000 * share:
         return text

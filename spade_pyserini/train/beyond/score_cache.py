@@ -1,8 +1,8 @@
 """A cache of arrays on disk, for scores and embeddings of teachers.
 
-The name of a file is the digest of everything that the array depends on, so a cache needs no
-settings: another model or another text has another file. Files carry a checksum. A damaged file is
-computed again.
+The name of a file is the digest of everything that the array depends on, so a folder
+can hold the arrays of several models and texts. Files contain a checksum. The array of a damaged
+file is computed again.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class ScoreCache:
     def get(
         self, key: Sequence[Any], compute: Callable[[], NDArray[np.float32]]
     ) -> NDArray[np.float32]:
-        """Return the array of ``key``, which is anything that JSON can hold, or compute it.
+        """Return the cached array of ``key``, a list of JSON values, or compute it.
 
-        A new array is saved before it is returned, so that it is not computed again after a kill.
+        A new array is saved before it is returned. A run that was killed does not compute it again.
         """
         digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()
         path = self.folder / f"{digest[:32]}.json"
@@ -46,7 +46,7 @@ class ScoreCache:
             try:
                 return _unpack(read_sealed(path, FORMAT))
             except (SpadeError, ValueError):
-                logger.warning("%s is damaged; it is computed again", path)
+                logger.warning("%s is damaged; its scores are computed again", path)
         array = np.asarray(compute(), np.float32)
         self.folder.mkdir(parents=True, exist_ok=True)
         write_sealed(path, {"format": FORMAT, **_pack(array)})

@@ -36,7 +36,7 @@ class Scorer(Protocol):
 
 
 def open_scorer(teacher: Teacher, cache: ScoreCache) -> Scorer:
-    """Load a teacher."""
+    """Load a teacher; ``cache`` stores its scores or embeddings."""
     if not teacher.model:
         raise UsageError("recipe: a table [[teaching.teachers]] needs a model")
     if teacher.kind == "bi-encoder":
@@ -47,7 +47,7 @@ def open_scorer(teacher: Teacher, cache: ScoreCache) -> Scorer:
 
 
 class CrossEncoderScorer:
-    """A cross-encoder; its scores are cached."""
+    """Scores pairs with a cross-encoder; the scores are cached."""
 
     def __init__(self, teacher: Teacher, cache: ScoreCache) -> None:
         self._score = load_cross_encoder(teacher.model, teacher.max_length)
@@ -65,7 +65,7 @@ class CrossEncoderScorer:
 
 
 class BiEncoderScorer:
-    """Cosines of a bi-encoder. Embeddings of documents are cached; queries are always embedded."""
+    """Cosines of a bi-encoder. Embeddings of documents are cached, those of queries are not."""
 
     def __init__(self, model: BiEncoder, key: list[object], cache: ScoreCache) -> None:
         self._model, self._cache, self.digest = model, cache, model.digest
@@ -108,7 +108,7 @@ class BiEncoderScorer:
 
 
 def _model_digest(model: str) -> str:
-    """A digest of the weights in a folder, or of the name of a model on the hub."""
+    """Return a digest of the weights in a folder, or of the name of a model on the hub."""
     if files := find_onnx(model):
         return files.digest
     weights = Path(model) / "model.safetensors"
@@ -116,7 +116,7 @@ def _model_digest(model: str) -> str:
 
 
 def _digest(*texts: str) -> str:
-    """A digest of a sequence of texts."""
+    """Return a digest of a sequence of texts."""
     digest = hashlib.sha256()
     for text in texts:
         digest.update(f"{len(text)} ".encode() + text.encode("utf-8", "surrogatepass"))

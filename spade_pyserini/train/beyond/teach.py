@@ -1,4 +1,4 @@
-"""Scores of teachers for the candidates of every query, computed once before training.
+"""Score the candidates of every query with teachers, once before training.
 
     spade train --stage teach --recipe my.toml --data-dir DIR --output runs/train.teachers
 
@@ -10,8 +10,8 @@ show whether any candidate answers the query at all, and the softmax of distilla
 
 ``teacher.<corpus>.<topics>.txt`` is a TREC run with these scores, for the settings ``teacher`` and
 ``negatives``. ``teachers.json`` lists the teachers with their checksums. The folder ``cache`` holds
-the scores of each teacher, so a killed stage continues where it was. If it is copied into the
-folder of a run with other weights, that run needs no new scores.
+the scores of each teacher, so a killed stage continues where it was. If ``cache`` is
+copied into the output folder of a recipe that changes only ``weight``, no score is computed again.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def teach(
 
 
 def _paths(run: Run) -> list[Path]:
-    """The file of each training collection."""
+    """The path of the run that is written for each training collection."""
     paths = []
     for collection in run.recipe.training_collections:
         if not (collection.corpus and collection.queries):
@@ -77,7 +77,7 @@ def _paths(run: Run) -> list[Path]:
         topics = topics_name(collection.queries, data_dir=run.data_dir)
         paths.append(run.folder / f"teacher.{corpus}.{topics}.txt")
     if len(set(paths)) < len(paths):
-        raise UsageError("recipe: two collections have the same corpus and queries")
+        raise UsageError("recipe: two collections have the same corpus and queries; remove one")
     return paths
 
 
@@ -113,7 +113,7 @@ def _score_collection(
 def _candidates(
     run: Run, collection: TrainingCollection, scorers: list[Scorer], texts: dict[str, str]
 ) -> Iterator[Candidates]:
-    """The candidates of each query that has two or more."""
+    """Yield the candidates of each query that has two or more."""
     number = run.recipe.teaching.candidates
     topics = spread(read_topics(collection.queries, data_dir=run.data_dir), collection.sample)
     judged = read_qrels(collection.qrels, data_dir=run.data_dir) if collection.qrels else {}

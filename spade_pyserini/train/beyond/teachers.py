@@ -18,7 +18,7 @@ K1, B = 0.9, 0.4  # BM25's parameters, as in Anserini
 
 
 class DenseTeacher:
-    """Cosines of the embeddings of a bi-encoder. Each text is embedded once, then cached."""
+    """Scores by the cosine of a bi-encoder. Each text is embedded once, then cached."""
 
     def __init__(self, model: BiEncoder) -> None:
         self._model = model
@@ -26,7 +26,7 @@ class DenseTeacher:
         self._documents: dict[str, Tensor] = {}
 
     def scores(self, queries: list[str], documents: list[str]) -> Tensor:
-        """Cosines, [queries, documents]."""
+        """Return the cosines, [queries, documents]."""
         left = _embed(self._model.embed_queries, queries, self._queries)
         right = _embed(self._model.embed_documents, documents, self._documents)
         return left @ right.T
@@ -53,7 +53,7 @@ class BM25Teacher:
         self._idf = dict(zip(wordpieces.terms, counts.idf.tolist(), strict=False))
 
     def scores(self, queries: list[str], documents: list[str]) -> Tensor:
-        """BM25 scores, [queries, documents]."""
+        """Return the BM25 scores, [queries, documents]."""
         queried = [self._wordpieces.query_terms(text) for text in queries]
         batch = self._wordpieces.document_ids(documents, self._max_length)
         weights = [self._weights(ids) for ids in batch]
@@ -65,7 +65,7 @@ class BM25Teacher:
         )
 
     def _weights(self, ids: list[int]) -> dict[str, float]:
-        """BM25's weight of each term in a document of WordPiece ids."""
+        """Return BM25's weight of each term in a document, which is given as WordPiece ids."""
         terms = [self._wordpieces.terms[term_id] for term_id in ids[1:-1]]  # no [CLS] and [SEP]
         norm = K1 * (1 - B + B * len(terms) / self._mean_length)
         return {

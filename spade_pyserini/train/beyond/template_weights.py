@@ -44,9 +44,9 @@ from spade_pyserini.train.validate import as_shipped, validate
 
 logger = logging.getLogger(__name__)
 STAGE = "templates"
-DOCUMENTS = 1000  # of each collection
-QUERIES = 1000  # of each collection
-BATCH = 96  # queries of a step
+DOCUMENTS = 1000  # number of documents to use from each collection
+QUERIES = 1000  # number of queries to use from each collection
+BATCH = 96  # queries per step
 STEPS = 200
 RATE = 0.05  # learning rate of the logarithms of weights, decreasing to 0
 
@@ -83,12 +83,16 @@ def _fit_model(run: Run) -> None:
 
 
 def _check_settings(recipe: Recipe, model: SpadeModel) -> None:
-    """Raise `UsageError` if the recipe has settings of the model that this stage cannot change."""
+    """Raise `UsageError` if the recipe changes model settings, which this stage cannot do."""
     for name in (*TERM_WEIGHTS, "forms", "corpus_idf"):
         wanted, actual = getattr(recipe.term_weights, name), getattr(model.config, name)
         if wanted is not None and wanted != actual:
             message = f"recipe: {name} is {wanted}, but {actual} in {recipe.model.init}"
-            raise UsageError(f"{message}; the stage train with steps=0 changes it")
+            cure = (
+                "leave it out, or first save a model with this value by `spade train` with "
+                "--set steps=0 --set warmup_steps=0"
+            )
+            raise UsageError(f"{message}, and this stage cannot change it; {cure}")
 
 
 class EncodedCollection(NamedTuple):
@@ -123,7 +127,7 @@ class TemplateFactors(nn.Module):
         self.size = len(model.kept)
 
     def forward(self) -> Tensor:
-        """The factor of each term, [|V|]; 1 for terms that are not in templates."""
+        """Return the factor of each term, [|V|]; 1 for terms that are not in templates."""
         ones = torch.ones(self.size)
         return ones.index_copy(0, self.terms, self.logarithms.exp()[self.words])
 
@@ -133,7 +137,7 @@ def _encode(
 ) -> EncodedCollection:
     """Encode the first relevant documents of a collection, and tokenize the queries for them.
 
-    Documents are cut to ``max_length`` WordPieces; idf is counted in them.
+    Documents are cut to ``max_length`` WordPieces; these documents also give the idf of terms.
     """
     words, length = model.wordpieces, recipe.model.max_length
     share = recipe.term_weights.template_share
@@ -159,7 +163,7 @@ def _encode(
 
 
 def _choose(data: TrainingData, number: int) -> tuple[list[str], list[str]]:
-    """The ids of the first relevant documents of a collection, and of queries for them."""
+    """Return the ids of the first relevant documents of a collection, and of their queries."""
     first = sum(data.sizes[:number])
     samples = data.samples[first : first + data.sizes[number]]
     docids = list(dict.fromkeys(sample.positive for sample in samples))[:DOCUMENTS]
@@ -175,7 +179,7 @@ def _fit(
     seed: int,
     log: RunLog,
 ) -> None:
-    """Fit the factors. The steps go through the collections in turn."""
+    """Fit the factors. Each step uses one collection, the collections in turn."""
     generator = torch.Generator().manual_seed(seed)
     saturated = torch.log1p if saturate else torch.clone
     optimizer = torch.optim.Adam(factors.parameters(), lr=RATE)
@@ -196,7 +200,7 @@ def _fit(
 
 
 def _bags(collection: EncodedCollection, queries: list[list[int]]) -> Tensor:
-    """Queries as boolean vectors, [queries, terms]."""
+    """Return queries as boolean vectors, [queries, terms]."""
     vectors = torch.zeros(len(queries), len(collection.terms))
     for row, bag in enumerate(queries):
         vectors[row, bag] = 1

@@ -56,7 +56,7 @@ GAIN = 0.1  # gain of the layer norm: the largest logits of a text are then abou
 def fit_term_vectors(
     recipe: Recipe, output: str | Path, *, resume: bool = False, data_dir: DataDir = None
 ) -> Path:
-    """Fit for ``recipe.optimization.steps``; returns a model folder for the setting ``init``."""
+    """Fit the vectors in ``recipe.optimization.steps`` steps; return a folder for ``init``."""
     recipe.require("dense_teacher", "decoder_rank")
     return Run(STAGE, recipe, Path(output), data_dir).execute(_fit_model, resume=resume)
 
@@ -78,7 +78,7 @@ def _fit_model(run: Run) -> None:
 
 
 class TermVectors(nn.Module):
-    """A vector for each term; their sum over a query's terms approximates its embedding."""
+    """A vector for each term; the sum over a query's terms approximates the query's embedding."""
 
     def __init__(self, embeddings: Tensor, rank: int, weights: Tensor) -> None:
         """embeddings [|V|, m]: the backbone's input embeddings. weights [|V|]: initial w_t."""
@@ -92,7 +92,7 @@ class TermVectors(nn.Module):
         self.log_weights = nn.Parameter(weights.log())
 
     def forward(self, bags: list[Tensor]) -> Tensor:
-        """The sums of the vectors of each bag of term ids, [bags, m]."""
+        """Return the sum of the vectors of each bag of term ids, [bags, m]."""
         lengths = torch.tensor([len(bag) for bag in bags])
         terms, positions = torch.unique(torch.cat(bags), return_inverse=True)
         vectors = self.embeddings[terms] @ self.transform + self.offset
@@ -103,7 +103,7 @@ class TermVectors(nn.Module):
 
 
 def install(vectors: TermVectors, model: SpadeModel, texts: list[str]) -> None:
-    """Set the head of the model so that its logits rank terms by inner products with the vectors.
+    """Set the head of the model so that logits rank terms by inner products with the vectors.
 
     The weights of the query terms are set, too. ``texts`` are used to normalize the transform.
     """
@@ -154,12 +154,14 @@ def _fit(
 
 
 def _teacher_embeddings(recipe: Recipe, texts: list[str], width: int) -> Tensor:
-    """The bi-encoder's embeddings of the texts, [texts, width]."""
+    """Return the bi-encoder's embeddings of the texts, [texts, width]."""
     name = recipe.distillation.dense_teacher or ""
     teacher = load_bi_encoder(name)
     dimensions = teacher.encode(texts[0]).shape[-1]
     if dimensions != width:
-        message = f"its embeddings have {dimensions} dimensions, the backbone's {width}"
+        message = (
+            f"its embeddings must have {width} dimensions, like the backbone, not {dimensions}"
+        )
         raise UsageError(f"recipe: dense_teacher {name}: {message}")
     embeddings = teacher.encode(
         texts, batch_size=BATCH, normalize_embeddings=True, convert_to_tensor=True
@@ -168,7 +170,10 @@ def _teacher_embeddings(recipe: Recipe, texts: list[str], width: int) -> Tensor:
 
 
 def _queries_and_titles(run: Run) -> list[str]:
-    """The judged queries of all collections and the titles of their documents, each once."""
+    """The queries of all collections and the titles of their documents, each text once.
+
+    If a collection has qrels, only the queries that are judged in them.
+    """
     texts: dict[str, None] = {}
     collections = run.recipe.training_collections
     for collection in collections:
@@ -188,7 +193,7 @@ def _queries_and_titles(run: Run) -> list[str]:
 
 
 def _idf(model: SpadeModel, run: Run, queries: list[str]) -> Tensor:
-    """The idf of every term in all documents of the recipe, [|V|]; 1 without documents."""
+    """Return the idf of each term in all documents of the recipe, [|V|]; 1 without documents."""
     documents = [
         document.contents
         for collection in run.recipe.training_collections
@@ -203,7 +208,7 @@ def _idf(model: SpadeModel, run: Run, queries: list[str]) -> Tensor:
 
 
 def _bags(model: SpadeModel, texts: list[str]) -> list[Tensor]:
-    """The sorted term ids of each text, without special tokens."""
+    """Return the sorted term ids of each text, without special tokens."""
     special = model.wordpieces.special_ids
     batch = model.wordpieces.document_ids(texts, model.config.max_length)
     return [torch.tensor(sorted(set(ids) - special) or [0]) for ids in batch]

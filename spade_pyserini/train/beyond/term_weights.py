@@ -48,7 +48,7 @@ class TermWeights(Extension):
 
     @staticmethod
     def needed(settings: TermWeightSettings, model: SpadeModel) -> bool:
-        """Whether the settings, or the model ``init``, make scores differ from Eq. 1."""
+        """Return whether the settings or the model ``init`` make scores differ from Eq. 1."""
         weighted = bool((model.query_weights != 1).any())
         config = model.config
         return settings.idf != "none" or weighted or config.saturate or config.corpus_idf > 0
@@ -80,7 +80,7 @@ class TermWeights(Extension):
             self.model.query_weights.data.clamp_(min=0)
 
     def _weights(self, samples: list[int]) -> Tensor:
-        """The weight of each term for each sample, [samples, |V|]."""
+        """Return the weight of each term for each sample, [samples, |V|]."""
         collections = [self.data.collection(sample) for sample in samples]
         return self.model.query_weights * self.corpus_weights[collections]
 
@@ -88,7 +88,11 @@ class TermWeights(Extension):
 def initialize_term_weights(
     settings: TermWeightSettings, data: TrainingData, model: SpadeModel, counts: list[TermCounts]
 ) -> SpadeModel:
-    """Return the model with the recipe's ``corpus_idf`` and, if it has none yet, idf weights."""
+    """Return the model with the recipe's ``corpus_idf``; also sets the weights of query terms.
+
+    They become idf ** (1 - corpus_idf), unless ``settings.idf`` is ``none`` or a weight is not 1,
+    as in a trained model.
+    """
     power = model.config.corpus_idf if settings.corpus_idf is None else settings.corpus_idf
     weights = model.query_weights
     if settings.idf != "none" and (weights == 1).all():

@@ -50,5 +50,6 @@ def samples_from_run(collection: TrainingCollection, recipe: Recipe) -> list[Sam
     )
     if not samples:
         message = f"no query has a first hit with a score of {least_score} or more"
-        raise InputError(f"{message} and {hard_negatives} other hits", path)
+        cure = "lower least_score or hard_negatives"
+        raise InputError(f"{message} and {hard_negatives} other hits; {cure}", path)
     return samples

@@ -1,4 +1,4 @@
-"""Distillation."""
+"""Distillation: training with the scores of a teacher."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_positive_comes_first_for_the_teacher(recipe: Recipe, tmp_path: Path
 def test_distillation_follows_the_teacher(
     recipe: Recipe, tmp_path: Path, distillation: str
 ) -> None:
-    """The loss falls with a teacher that gives the positives lower scores than the negatives."""
+    """The loss falls even if the teacher scores the positives below the negatives."""
     data = load_training_data(recipe)
     with (tmp_path / "teacher.txt").open("w") as stream:
         pairs: dict[tuple[str, str], float] = {}

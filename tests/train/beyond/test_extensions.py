@@ -1,4 +1,4 @@
-"""The extensions of a recipe."""
+"""Training with extensions of the paper's model: fewer expansion terms."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ def test_training_with_fewer_terms(recipe: Recipe, tmp_path: Path) -> None:
     assert int((expansion > 0).sum()) <= 6
     again = recipe.change(init=str(best), expansion_terms=30_522, decoder_rank=2)
     model = SpadeModel.from_pretrained(train(again, tmp_path / "again"))
-    assert model.expansion.expandable.all()  # terms can be allowed again
+    assert model.expansion.expandable.all()  # a larger expansion_terms allows all terms again

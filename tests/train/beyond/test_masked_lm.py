@@ -41,7 +41,7 @@ def test_the_held_out_loss_falls_and_training_starts_from_it(
         SpadeModel.from_pretrained(trained).expansion.head.dense.weight
         - model.expansion.head.dense.weight
     )
-    assert 0 < moved.abs().max() < 2e-3  # one step of Adam from there
+    assert 0 < moved.abs().max() < 2e-3  # one step of Adam from the fitted head
 
 
 def test_a_head_alone_leaves_the_transformer_as_it_was(head_recipe: Recipe, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ TrainStep = Callable[[MaskedLMTrainer, list[list[int]]], float]
 
 
 def _interrupted(train_step: TrainStep) -> TrainStep:
-    """A step that raises ``KeyboardInterrupt`` after step 6."""
+    """Return a ``train_step`` that raises ``KeyboardInterrupt`` after step 6."""
 
     def interrupted(trainer: MaskedLMTrainer, documents: list[list[int]]) -> float:
         if trainer.step == 6:

@@ -34,7 +34,7 @@ def test_a_share_of_the_queries_is_put_into_templates() -> None:
 def test_the_model_gets_queries_in_templates_and_the_teacher_without(
     recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The templates are in the query vectors of the loss; the teacher gets the plain texts."""
+    """The query vectors of the loss contain templates; the teacher gets queries without them."""
     changed = recipe.change(template_share=1.0, dense_teacher="minilm")
     data = load_training_data(changed)
     model, extensions = extend(changed, data, start_model(changed))

@@ -23,7 +23,7 @@ def test_arrays_are_computed_once(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     np.testing.assert_array_equal(first, again)
     ScoreCache(tmp_path / "c").get(["a", 2], compute)
     assert len(calls) == 2
-    # A damaged file is not served.
+    # The array of a damaged file is computed again.
     for path in (tmp_path / "c").iterdir():
         path.write_text(path.read_text().replace('"data": "', '"data": "AA'))
     np.testing.assert_array_equal(ScoreCache(tmp_path / "c").get(["a", 1], compute), first)

@@ -1,4 +1,4 @@
-"""The regularizers in training."""
+"""Sparsity regularizers in training: FLOPS and L1."""
 
 from __future__ import annotations
 

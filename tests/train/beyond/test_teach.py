@@ -1,4 +1,4 @@
-"""The stage ``teach``: scores of teachers for the candidates of queries."""
+"""The stage ``teach``: teachers score candidate documents for each query."""
 
 from __future__ import annotations
 

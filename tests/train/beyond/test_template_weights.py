@@ -39,7 +39,9 @@ def test_only_the_words_of_templates_get_new_weights(recipe: Recipe, tmp_path: P
     written = (best / "model.safetensors").stat().st_mtime_ns
     assert fit_template_weights(changed, tmp_path / "run", resume=True) == best
     assert (best / "model.safetensors").stat().st_mtime_ns == written  # finished: nothing to do
-    with pytest.raises(UsageError, match=r"saturate is False, but True in .*steps=0 changes it"):
+    with pytest.raises(
+        UsageError, match=r"saturate is False, but True in .*, and this stage cannot change it"
+    ):
         fit_template_weights(changed.change(saturate=False), tmp_path / "other")
     with pytest.raises(UsageError, match="names no init"):
         fit_template_weights(recipe.change(template_share=0.5), tmp_path / "none")

@@ -1,4 +1,4 @@
-"""An expansion head from the embeddings of a bi-encoder."""
+"""An expansion head that is initialized from the embeddings of a bi-encoder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_head_that_starts_from_query_terms(tmp_path: Path) -> None:
 
 
 def test_logits_are_inner_products_with_the_terms_vectors(tiny_backbone: Path) -> None:
-    """They correlate; the layer norm removes the scale of a token and one of 32 dimensions."""
+    """Logits correlate with the inner products; they differ because of the head's layer norm."""
     torch.manual_seed(1)
     model = SpadeModel.from_backbone(tiny_backbone, SpadeConfig(max_length=32, decoder_rank=2))
     matrix = embeddings(model).detach()
@@ -43,7 +43,8 @@ def test_logits_are_inner_products_with_the_terms_vectors(tiny_backbone: Path) -
     vectors = TermVectors(matrix, 2, weights)
     with torch.no_grad():
         for parameter in (vectors.transform, vectors.own, vectors.shared):
-            parameter.add_(torch.randn(parameter.shape) * 0.05)  # the transform stays invertible
+            # Small changes, so that the transform stays invertible.
+            parameter.add_(torch.randn(parameter.shape) * 0.05)
     texts = ["the old cat sleeps", "a dog eats the fish"]
     install(vectors, model, texts)
     assert torch.allclose(model.query_weights, weights)

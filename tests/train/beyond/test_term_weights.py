@@ -40,8 +40,8 @@ def test_corpus_idf_uses_the_corpus_that_is_encoded(recipe: Recipe, tmp_path: Pa
     counts = count_terms(loaded.wordpieces, [text] * 5000, size, 64)
     after = loaded.for_corpus(counts).encode(text)
     own = set(loaded.wordpieces.query_terms(text)) & before.keys()
-    assert own and all(0 < after[term] < before[term] for term in own)  # all documents have it
-    assert all(after[term] > before[term] for term in before.keys() - own)  # none has it
+    assert own and all(0 < after[term] < before[term] for term in own)  # high df: low idf
+    assert all(after[term] > before[term] for term in before.keys() - own)  # df 0: high idf
 
 
 def test_training_keeps_or_changes_the_settings_of_the_initial_model(

@@ -1,0 +1,80 @@
+"""The queries that `finetune` trains on, and those that it holds out for validation."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from spade_pyserini.corpora.qrels import read_qrels
+from spade_pyserini.corpora.topics import read_topics
+from spade_pyserini.errors import InputError
+from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.qrels import Qrels
+from spade_pyserini.train.finetune_options import FinetuneInputs, FinetuneOptions, dev_files
+from spade_pyserini.train.samples import DataDir, spread
+
+logger = logging.getLogger(__name__)
+DEV_SHARE = 0.2  # share of the queries that are held out for validation
+MOST_DEV = 200  # queries to validate on, at most
+LEAST_QUERIES = 10
+
+
+class QuerySplit(NamedTuple):
+    """Queries and judgements to train and to validate on, and the number of training pairs.
+
+    ``parts`` holds the judgements that `write` writes, by path.
+    """
+
+    train: tuple[str, str]
+    dev: tuple[str, str]
+    pairs: int
+    parts: dict[Path, Qrels]
+
+    def write(self) -> None:
+        """Write the judgements of the held-out queries and of the others."""
+        for path, qrels in self.parts.items():
+            _write_qrels(qrels, path)
+
+
+def split_queries(
+    options: FinetuneOptions, inputs: FinetuneInputs, folder: Path, data_dir: DataDir
+) -> QuerySplit:
+    """Return the queries to train and to validate on; hold out dev queries if none are given."""
+    judged = read_qrels(inputs.qrels, data_dir=data_dir)
+    known = {topic.qid for topic in read_topics(inputs.queries, data_dir=data_dir)}
+    relevant = {
+        qid: grades
+        for qid, grades in judged.items()
+        if qid in known and any(grade > 0 for grade in grades.values())
+    }
+    if len(relevant) < LEAST_QUERIES:
+        message = f"queries with a relevant document: {len(relevant)}"
+        source = options.pairs or inputs.qrels
+        raise InputError(f"{message}; at least {LEAST_QUERIES} are needed", source)
+    dev = dev_files(options, inputs, folder)
+    if options.dev_qrels:
+        pairs = _count_pairs(relevant.values())
+        return QuerySplit((inputs.queries, inputs.qrels), dev, pairs, {})
+    number = min(MOST_DEV, max(LEAST_QUERIES // 2, int(len(relevant) * DEV_SHARE)))
+    held_out = set(spread(sorted(relevant), number))
+    logger.info("%d of %d queries are held out for validation", number, len(relevant))
+    train = folder / "train.qrels.txt"
+    parts = {
+        Path(dev[1]): {qid: grades for qid, grades in relevant.items() if qid in held_out},
+        train: {qid: grades for qid, grades in relevant.items() if qid not in held_out},
+    }
+    return QuerySplit((inputs.queries, str(train)), dev, _count_pairs(parts[train].values()), parts)
+
+
+def _count_pairs(judgements: Iterable[dict[str, int]]) -> int:
+    """Return the number of relevant documents, over all queries."""
+    return sum(grade > 0 for grades in judgements for grade in grades.values())
+
+
+def _write_qrels(qrels: Qrels, path: Path) -> None:
+    lines = [f"{qid} 0 {docid} {grade}\n" for qid in qrels for docid, grade in qrels[qid].items()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as stream:
+        stream.write("".join(lines).encode())
