@@ -2,7 +2,7 @@
 
 Links such as ``../../CHANGELOG.md`` work on GitHub as they are. For the site, the files in `PAGES`
 are added below ``repository/`` and the links to them are rewritten. A link to any other file of the
-repository keeps its text only.
+repository is replaced by the text of the link.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages of the repository to the site."""
+    """Add `PAGES`, which are outside of docs/, to the site."""
     for path in PAGES:
         files.append(File.generated(config, f"{FOLDER}/{path}", abs_src_path=str(ROOT / path)))
     return files
@@ -56,7 +56,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def site_uri(path: str) -> str | None:
-    """Return where a file of the repository is on the site; None if it is not part of it."""
+    """Return the path that a file of the repository has on the site; None if it has none."""
     if path in PAGES:
         return f"{FOLDER}/{path}"
     if path == "README.md":
