@@ -1,17 +1,19 @@
 # Every target except clean first creates .venv and installs what it needs, unless that was done before.
 #
 #   make demo      encode, index, search and score the built-in corpus
-#   make test      all tests but the slow ones
-#   make test-all  all tests, also those of the extras, which it installs
-#   make test-faults  the suite of faults: kills, full disks, damage; FAULTS_SEED=N repeats a run
-#   make check     lint, format, types and layers
-#   make format    let ruff rewrite what it can
+#   make test      run all tests except the slow ones
+#   make test-all  run all tests; first install the extras (optional dependencies) that some need
+#   make test-faults  run the fault-injection tests: killed processes, full disks, damaged files;
+#                  FAULTS_SEED=N repeats an earlier run, FAULTS_MINUTES=N sets about how
+#                  long it takes (default: 30; 0 tries all faults, which takes hours)
+#   make check     check lint rules, format, types and import layers
+#   make format    let ruff fix and format the code
 #   make jar       compile the Java sources into the jars that are committed (needs a JDK);
-#                  ANSERINI="JAR JAR" are Anserini's jars of both versions of Pyserini
+#                  set ANSERINI="JAR JAR" to the Anserini jars of the two supported Pyserini versions
 #   make docs      build the documentation in build/site/
-#   make clean     remove .venv and all caches; results stay
+#   make clean     remove .venv, build/ and all caches; keep encode/, index/ and runs/
 #
-# Another Python: `make test PYTHON=python3.12` uses .venv-3.12.
+# To use another Python: `make test PYTHON=python3.12`. Its virtual environment is .venv-3.12.
 
 PYTHON ?= python3
 VENV := .venv
@@ -25,7 +27,7 @@ DOCS := $(VENV)/.docs
 LOG := $(VENV)/install.log
 # These lists are variables, because a comma in the text of $(call ...) would begin the next argument.
 TEST_EXTRAS := test,dev
-ALL_EXTRAS := ray,pisa,milvus,docs,polars,pyterrier,beir,langchain
+ALL_EXTRAS := ray,pisa,milvus,qdrant,seismic,bmp,docs,polars,pyterrier,beir,mteb,langchain,llama-index,haystack,anserini
 # The output of pip goes to a file; the end of the file is printed if pip fails.
 define pip_install
 @echo "installing .[$(1)] into $(VENV); this can take minutes, the log is $(LOG)"
@@ -33,8 +35,12 @@ define pip_install
     > $(LOG) 2>&1 || { tail -n 30 $(LOG); echo "pip failed; the complete log is $(LOG)"; exit 1; }
 @touch $@
 endef
-# One process per core. The tests of a file run in the same process; see also tests/conftest.py.
+# One process per core. All tests of a file run in the same process; see also tests/conftest.py.
 PARALLEL := -n auto --dist loadfile
+# `make test` always tries the same few faults; the other targets choose them at random.
+test: FAULTS_SEED ?= 24
+# About how long the suite of faults may take; 0 tries all faults, which takes hours.
+FAULTS_MINUTES ?= 30
 
 .PHONY: demo test test-all test-faults check format jar docs clean
 
@@ -42,13 +48,13 @@ demo: $(INSTALLED)
 	$(BIN)/spade demo
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
+	FAULTS_SEED=$(FAULTS_SEED) $(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
 test-all: $(EXTRAS)
-	$(BIN)/python -m pytest $(PARALLEL)
+	FAULTS_MINUTES=5 $(BIN)/python -m pytest $(PARALLEL)
 
 test-faults: $(INSTALLED)
-	$(BIN)/python -m pytest -s tests/faults
+	FAULTS_MINUTES=$(FAULTS_MINUTES) $(BIN)/python -m pytest -n 2 tests/faults
 
 check: $(INSTALLED)
 	$(BIN)/ruff check

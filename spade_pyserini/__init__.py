@@ -6,7 +6,7 @@ The flow of the data through the packages::
                   ^
                 train
 
-Names are imported when they are first used, so that searching never imports torch.
+Each public name is imported when it is first used: a search with SpaDE does not import torch.
 """
 
 from __future__ import annotations

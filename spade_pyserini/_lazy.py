@@ -1,6 +1,6 @@
 """Lazy imports: a package loads its modules when a name is first used.
 
-Importing torch and other libraries takes seconds, which `--help` should not wait for.
+Importing torch and other libraries takes seconds, and `--help` should not wait for that.
 """
 
 from __future__ import annotations

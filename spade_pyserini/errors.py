@@ -3,16 +3,16 @@
 ::
 
     SpadeError                 exit code 1: the work failed
-    ├── InputError             an input file is wrong; names path and line
-    ├── ArtifactError          vectors, an index or a model are damaged or do not fit each other
+    ├── InputError             an input file is invalid; the message names the path and line
+    ├── ArtifactError          vectors, an index or a model are damaged, or do not match each other
     ├── OutputExistsError      the output exists, or cannot be written
     ├── NotFoundError          a corpus, model, topics or library is not on this machine
-    ├── NoCommonTopicError     a run and judgements have no topic in common
+    ├── NoCommonTopicError     runs, topics or judgements have no topic in common
     ├── JavaError              no suitable Java, or an error in Java
     └── UsageError             exit code 2: the arguments are wrong
 
-A command prints the message of a ``SpadeError`` or ``OSError`` as one line and exits. Any other
-exception is a bug in this package and shows its traceback.
+A command prints the message of a ``SpadeError`` or ``OSError`` as one line and exits, and says so
+if memory ran out. Any other exception is a bug in this package and shows its traceback.
 """
 
 from __future__ import annotations
@@ -37,17 +37,19 @@ class InputError(SpadeError):
 
 
 class ArtifactError(SpadeError):
-    """Vectors, an index or a model that are damaged, incomplete, or do not fit each other."""
+    """Vectors, an index or a model are damaged, incomplete, or do not match each other."""
 
 
 class OutputExistsError(SpadeError):
-    """The output exists and was written by a different call, or nothing can be written there."""
+    """The output exists and was written by a different call, or its path is not writable."""
 
 
 def describe_differences(old: Mapping[str, object], new: Mapping[str, object]) -> str:
-    """Return the settings that differ, as ``k 10, now 20; bits 8, now 6``, for error messages.
+    """Return the settings that differ between ``old`` and ``new``, for error messages.
 
-    Digests say nothing to a reader: they are last, and only their first characters are shown.
+    An example is ``k 10, now 20; bits 8, now 6``.
+
+    Digests come last and are cut to their first 8 characters, because they tell a user little.
     """
     names = [name for name in new if old.get(name) != new[name]]
     names.sort(key=_is_digest)
@@ -69,7 +71,7 @@ class NotFoundError(SpadeError):
 
 
 class NoCommonTopicError(SpadeError):
-    """A run and relevance judgements that have no topic in common."""
+    """Runs, topics or relevance judgements that have no topic in common."""
 
 
 class JavaError(SpadeError):
@@ -80,3 +82,16 @@ class UsageError(SpadeError):
     """Invalid arguments, or arguments that exclude each other."""
 
     exit_code = 2
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out.
+
+    Libraries raise exceptions of many classes for this, and `SpadeError` may quote their messages,
+    so messages are searched, too. "failed to map" is the message of the dynamic linker.
+    """
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if names & {"MemoryError", "OutOfMemoryError"}:
+        return True
+    message = str(error).lower()
+    return "allocate memory" in message or "failed to map segment" in message

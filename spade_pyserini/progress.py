@@ -17,7 +17,7 @@ PLAIN_PERIOD = 30.0  # seconds between two plain lines
 
 
 class PlainLines(tqdm):  # type: ignore[type-arg]
-    """A progress bar for logs: writes a line every half minute, nothing for short work."""
+    """A progress bar for logs: writes a line every half minute, the first after half a minute."""
 
     monitor_interval = 0  # tqdm needs no monitor thread, because ``miniters`` is 1
 
@@ -26,7 +26,7 @@ class PlainLines(tqdm):  # type: ignore[type-arg]
         super().__init__(*args, **(options | period))
 
     def display(self, msg: str | None = None, pos: int | None = None) -> None:
-        """Write a line: what is done, of how much, how fast, and the time that is left."""
+        """Write a line with the count, the total, the rate and the estimated time left."""
         state = self.format_dict
         done, total, rate = self.n, self.total, _rate(self.n - self.initial, state["elapsed"])
         known = f" of {total:,} ({done / total:.0%})" if total else ""
@@ -38,7 +38,7 @@ class PlainLines(tqdm):  # type: ignore[type-arg]
         print(", ".join(parts), file=self.fp, flush=True)
 
     def close(self) -> None:
-        """Write the last line, if there was one before and ``leave`` is set."""
+        """Write a final line if a line was written before and ``leave`` is set."""
         if self.disable:
             return
         self.disable = True
@@ -48,7 +48,7 @@ class PlainLines(tqdm):  # type: ignore[type-arg]
 
 
 def duration(seconds: float) -> str:
-    """``40 seconds``, ``3 minutes``, ``2.5 hours``: a time as people say it."""
+    """Format a duration for people: ``40 seconds``, ``3 minutes``, ``2.5 hours``."""
     if seconds < 90:
         return f"{seconds:.0f} seconds"
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
@@ -59,7 +59,7 @@ def _rate(count: float, seconds: float) -> float:
 
 
 class Progress:
-    """Counts documents and the terms of their vectors, until it is closed.
+    """Shows the progress of a task: counts documents and the terms of their vectors.
 
         with closing(Progress("json")) as progress:
             progress.expect(8_841_823)
@@ -67,8 +67,8 @@ class Progress:
 
     ``style`` is ``bar`` (on terminals; else a plain line every half minute) or ``json``: a line on
     stderr every ten seconds and at the end, with task, documents, documents_per_second,
-    terms_per_document and seconds_left (null while the total or the speed is unknown). Documents of
-    an earlier run do not count for the speed.
+    terms_per_document and seconds_left (null while the total or the speed is unknown). The speed
+    does not include documents that an earlier run processed.
     """
 
     def __init__(self, style: str, stream: IO[str] | None = None, task: str = "encoding") -> None:
@@ -94,7 +94,7 @@ class Progress:
         self.total = self._bar.total = total
 
     def __call__(self, documents: int, terms: int) -> None:
-        """Add documents, and the terms of their vectors."""
+        """Add a number of documents, and the number of terms in their vectors."""
         self.documents += documents
         self.terms += terms
         if self.terms:
@@ -147,5 +147,5 @@ def counting_bar(
 
 
 def _kind(stream: IO[str]) -> type[tqdm[Any]]:
-    """The class of progress bars for a stream: `tqdm` on terminals."""
+    """Return the class of progress bars for a stream: `tqdm` on terminals, else `PlainLines`."""
     return tqdm if stream.isatty() else PlainLines

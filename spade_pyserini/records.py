@@ -1,4 +1,4 @@
-"""Documents, vectors, topics and hits, as they pass from encoding to indexing and searching."""
+"""Record types for documents, vectors, topics, hits and rankings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Document(NamedTuple):
-    """A document of a corpus, or a passage of one."""
+    """A document of a corpus, or a passage of a document."""
 
     docid: str
     title: str
@@ -19,7 +19,7 @@ class Document(NamedTuple):
 
 
 class ImpactVector(NamedTuple):
-    """A document in the index: WordPieces with their quantized impacts, integers from 1."""
+    """The sparse vector of a document: WordPieces and their quantized impacts (integers >= 1)."""
 
     docid: str
     impacts: dict[str, int]
@@ -28,8 +28,8 @@ class ImpactVector(NamedTuple):
 class RemovedTerm(NamedTuple):
     """A term that corpus-level pruning removed from the expansion vectors of a corpus.
 
-    expanded: share of the documents that the expansion encoder would have put the term into.
-    contained: share of the documents whose text contains it.
+    expanded: share of the documents to which the expansion encoder would have added the term.
+    contained: share of the documents whose text contains the term.
     """
 
     term: str
@@ -45,7 +45,10 @@ class Topic(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A document retrieved for a query. In an impact index its score is the inner product."""
+    """A retrieved document and its score.
+
+    In an impact index, the score is the inner product of the document and query vectors.
+    """
 
     docid: str
     score: float

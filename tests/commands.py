@@ -1,4 +1,4 @@
-"""Run commands as a user does: in this process, or in another where that matters."""
+"""Helpers that run commands as a user does, in this process or in a child process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Result(NamedTuple):
 
 
 class Commands:
-    """``run("encode", "--corpus", "pydoc")`` returns the exit code and the output."""
+    """Runs commands: ``run("encode", "--corpus", "pydoc")`` returns exit code and output."""
 
     def __init__(
         self,
@@ -42,25 +42,25 @@ class Commands:
         level = index_logger.level
         try:
             code = main()
-        except SystemExit as stop:  # argparse ends the process itself: --help, wrong options
+        except SystemExit as stop:  # argparse exits after --help, or if options are wrong
             assert isinstance(stop.code, int)
             code = stop.code
         finally:
             index_logger.setLevel(level)
         out, err = self.capfd.readouterr()
-        return Result(code, out, err + self.caplog.text)  # pytest captures log lines apart
+        return Result(code, out, err + self.caplog.text)  # pytest captures log lines separately
 
 
 def child(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run ``python -m MODULE ARGUMENT ...`` in a process of its own."""
+    """Run ``python -m MODULE ARGUMENT ...`` in a child process."""
     command = [sys.executable, "-m", *map(str, arguments)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a line of shell with the programs of this Python's environment on the path."""
+    """Run a shell command with the programs of this Python's environment on the PATH."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    # Real models run faster with threads; other test workers need the remaining cores.
+    # Real models run faster with several threads. The test workers share the cores equally.
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     threads = max(1, len(os.sched_getaffinity(0)) // workers)
     environment = {**os.environ, "PATH": path, "OMP_NUM_THREADS": str(threads)}
@@ -84,7 +84,7 @@ def copy_artifact(folder: Path, target: Path) -> Path:
 
 
 def fill_disk(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Make every write to a file called ``name`` fail with the ENOSPC of the kernel's /dev/full."""
+    """Make writes fail with ENOSPC, by /dev/full, if the file's name contains ``name``."""
     create = temporary._create_file
 
     def create_on_full_disk(output: Path) -> tuple[Path, int]:

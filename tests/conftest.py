@@ -1,4 +1,4 @@
-"""Small but real fixtures: a tokenizer, a model, a corpus, vectors, an index, a recipe."""
+"""Shared fixtures: a small tokenizer, model, corpus, vectors, index and recipe."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-# No test may call the model hub: a machine without network would wait for time-outs.
+# No test may contact the Hugging Face hub: a machine without network would wait for time-outs.
 os.environ["HF_HUB_OFFLINE"] = "1"
-# Most models here are tiny: with threads they take ten times as long.
+# Most models of the tests are tiny, and ten times slower with several threads.
 os.environ["OMP_NUM_THREADS"] = "1"
-# No test may depend on, or change, what a user's cache says about files.
+# No test may read or change the user's cache.
 os.environ["SPADE_CACHE_DIR"] = tempfile.mkdtemp(prefix="spade-tests-")
 
 import pytest
@@ -31,13 +31,13 @@ from spade_pyserini.train import Recipe, make_recipe
 from tests.commands import Commands, shell
 from tests.models.systems import checkpoints
 
-# How long an example takes depends on what else the machine does.
+# No time limit for examples of Hypothesis: their time depends on the load of the machine.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 
 ROOT = Path(__file__).resolve().parent.parent
-# Local collections for `shared_data` only: no other test may depend on a user's data. The variable
-# has another name here, so that the worker processes of pytest-xdist inherit its value.
+# Only `shared_data` may read the user's local collections: no other test may depend on them.
+# SPADE_DATA_DIR is therefore renamed; the worker processes of pytest-xdist inherit the new name.
 if "SPADE_DATA_DIR" in os.environ:
     os.environ["SPADE_TEST_DATA_DIR"] = os.environ.pop("SPADE_DATA_DIR")
 DATA_DIR = Path(os.environ.get("SPADE_TEST_DATA_DIR", ROOT.parent / "shared" / "data"))
@@ -49,7 +49,7 @@ WORDS = (
 
 
 def shared_data(name: str) -> Path:
-    """Path of a local collection; skips the test if it is missing.
+    """Return the path of a local collection; skip the test if it is missing.
 
     Collections are in $SPADE_DATA_DIR, or in the folder shared/data next to the checkout.
     """
@@ -127,7 +127,7 @@ def tiny_model_folder(tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(scope="session")
 def systems(tiny_backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The folders of small checkpoints of all systems by name."""
+    """Small checkpoints of all supported systems (SPLADE, uniCOIL, ...): their folders by name."""
     root = tmp_path_factory.mktemp("systems")
     transformer = checkpoints.masked_lm(tiny_backbone, root / "splade")
     size = checkpoints.config_of(tiny_backbone).vocab_size
@@ -162,7 +162,7 @@ def write_corpus(path: Path, count: int = 30) -> Path:
 
 
 def file_bytes(folder: Path) -> dict[str, bytes]:
-    """The contents of all files of a folder by name."""
+    """Return the contents of all files of a folder, by file name."""
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
@@ -173,7 +173,7 @@ def tiny_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def corpus_of_95(tmp_path: Path) -> Path:
-    """A corpus of 95 documents, or ten shards with a shard size of 10."""
+    """A corpus of 95 documents, which makes ten shards with a shard size of 10."""
     return write_corpus(tmp_path / "many", 95)
 
 
@@ -181,7 +181,7 @@ def corpus_of_95(tmp_path: Path) -> Path:
 def tiny_vectors(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """The tiny corpus, encoded in three shards. Shared by all tests: copy it before a change."""
+    """The tiny corpus, encoded in three shards. All tests share it: copy it before changing it."""
     folder = tmp_path_factory.mktemp("encode") / "tiny"
     encode_corpus(open_corpus(str(tiny_corpus)), tiny_model, folder, EncodeOptions(shard_size=12))
     return folder
@@ -189,7 +189,7 @@ def tiny_vectors(
 
 @pytest.fixture(scope="session")
 def tiny_index(tiny_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The index of `tiny_vectors`. Shared by all tests: copy it before a change."""
+    """The index of `tiny_vectors`. All tests share it: copy it before changing it."""
     folder = tmp_path_factory.mktemp("index") / "tiny"
     build_impact_index(tiny_vectors, folder)
     return folder
@@ -250,7 +250,7 @@ def run(
 
 @pytest.fixture(scope="session")
 def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the demo has run; ``demo.out`` is what it printed. Takes minutes."""
+    """A folder in which the demo has run, with its output in ``demo.out``. Takes minutes."""
     folder = tmp_path_factory.mktemp("demo")
     done = shell("spade demo", folder)
     assert done.returncode == 0, done.stderr
@@ -260,11 +260,19 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Run the tests of a file in one process; both files that use `demo_folder` share one."""
+    """Run all tests of a file in one process; both files that use `demo_folder` share a process.
+
+    If only ``tests/faults`` is run, the tests of a file are also distributed over the processes,
+    because each of them takes long.
+    """
     from xdist.scheduler import LoadFileScheduling
+
+    only_faults = all("tests/faults" in argument for argument in config.args)
 
     class Scheduling(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
+            if only_faults:
+                return nodeid
             file: str = super()._split_scope(nodeid)
             return "demo" if file.endswith(("cli/test_demo.py", "docs/test_readme.py")) else file
 

@@ -1,4 +1,4 @@
-"""Messages of errors."""
+"""Error messages that list changed settings."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Packaging: pinned requirements, one version, no paths of a machine, the targets of make."""
+"""Packaging: pinned requirements, a single version number, no local paths, make targets."""
 
 from __future__ import annotations
 
 import configparser
+import os
 import re
 import subprocess
 import tomllib
@@ -18,7 +19,7 @@ SETUP.read(ROOT / "setup.cfg")
 
 
 def requirements() -> set[str]:
-    """Names of all requirements, those of extras included."""
+    """Return the names of all requirements, including those of extras."""
     lists = [SETUP["options"]["install_requires"], *SETUP["options.extras_require"].values()]
     lines = [line for text in lists for line in text.splitlines()]
     names = [re.split(r"[<>=\[\s]", line.strip())[0] for line in lines if line.strip()]
@@ -69,7 +70,7 @@ def test_make_knows_the_target_and_describes_it(target: str) -> None:
 
 @pytest.mark.parametrize("code", [0, 1])
 def test_make_hides_the_output_of_pip_unless_it_fails(tmp_path: Path, code: int) -> None:
-    """A program in place of the environment's Python prints 99 lines, as pip would."""
+    """A shell script replaces the environment's Python; called as pip, it prints 99 lines."""
     for name in ("Makefile", "setup.cfg", "pyproject.toml", "constraints.txt"):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     program = tmp_path / ".venv" / "bin" / "python"
@@ -79,8 +80,11 @@ def test_make_hides_the_output_of_pip_unless_it_fails(tmp_path: Path, code: int)
         f"exit {code}\n"
     )
     program.chmod(0o755)
-    command = ["make", "test"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    # `make test PYTHON=...` hands its variables to every make that it starts.
+    env = {name: x for name, x in os.environ.items() if name not in ("MAKEFLAGS", "PYTHON")}
+    done = subprocess.run(
+        ["make", "test"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
     assert bool(done.returncode) == bool(code)
     assert "this can take minutes, the log is .venv/install.log" in done.stdout
     assert ("line 99;" in done.stdout) == bool(code)

@@ -23,7 +23,7 @@ def test_progress_as_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     with closing(Progress("json", stream)) as progress:
         progress.expect(100)
-        progress.skip(20, 200)  # of an earlier run
+        progress.skip(20, 200)  # 20 documents of an earlier run
         now[0] = 5.0
         progress(10, 150)
         assert not stream.getvalue()

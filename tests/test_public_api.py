@@ -1,4 +1,4 @@
-"""The public surface: what is exported, and that using it loads no more than it needs."""
+"""The public API: which names are exported, and that importing them loads no heavy library."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 
 def test_all_steps_but_encoding_load_no_model() -> None:
-    """Imports every module of these packages, except the encoder for Pyserini's own searcher."""
+    """Only the query encoder for Pyserini's searcher is not imported, because it needs pyserini."""
     code = (
         "import importlib, pkgutil, sys\n"
         "for name in ('corpora', 'formats', 'index', 'search', 'evaluate'):\n"

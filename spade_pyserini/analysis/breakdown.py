@@ -1,7 +1,8 @@
-"""Topics by the number of terms that they share with their relevant documents.
+"""Classify topics by the number of terms that they share with their relevant documents.
 
-The paper's Table 3. A topic is of the kind ``Match all`` if a relevant document has all its
-WordPieces, ``Match <=1`` if no relevant document has more than one of them, else ``Match >1``.
+This is the paper's Table 3. A topic is of the kind ``Match all`` if a relevant document has all
+WordPieces of the topic, ``Match <=1`` if no relevant document has more than one of them, else
+``Match >1``.
 """
 
 from __future__ import annotations

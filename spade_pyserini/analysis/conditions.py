@@ -1,11 +1,10 @@
-"""Conditions: commands with the figures that they must produce, read from a YAML file.
+"""Conditions: commands and the scores that their runs must have, read from a YAML file.
 
 The conditions of this package are in ``reproduce.yaml``, which describes the fields.
 """
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Container
 from dataclasses import MISSING, dataclass, fields
@@ -14,6 +13,7 @@ from typing import Any
 
 from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.formats.lines import read_lines
+from spade_pyserini.formats.numbers import is_finite
 
 CONDITIONS = Path(__file__).with_name("reproduce.yaml")
 SOURCES = ("measured", "paper")
@@ -22,7 +22,7 @@ PACKAGE = "spade_pyserini"
 
 @dataclass(frozen=True)
 class Expected:
-    """The figures that a run must have on some judgements, within the tolerance."""
+    """The scores that a run must have on the judgements ``qrels``, plus or minus the tolerance."""
 
     run: str
     qrels: str
@@ -33,7 +33,10 @@ class Expected:
 
 @dataclass(frozen=True)
 class Condition:
-    """Commands and the figures that they must give. ``published``: figures of others, as text."""
+    """Commands and the scores that their runs must have.
+
+    ``published`` is a note about scores that others published.
+    """
 
     name: str
     title: str
@@ -45,7 +48,7 @@ class Condition:
 
 
 def read_conditions(path: Path, known: Container[str]) -> dict[str, Condition]:
-    """Return all conditions of a file by name; ``known`` has the names of the commands."""
+    """Return all conditions of a file by name; ``known`` are the valid names of commands."""
     conditions: dict[str, Condition] = {}
     for number, entry in enumerate(_read_yaml(path), start=1):
         name = entry.get("name") if isinstance(entry, dict) else None
@@ -53,7 +56,7 @@ def read_conditions(path: Path, known: Container[str]) -> dict[str, Condition]:
         try:
             condition = _condition(entry, known)
             if condition.name in conditions:
-                raise ValueError("the name was used before")
+                raise ValueError("the name was used before; names must be unique")
         except ValueError as error:
             raise InputError(f"{label}: {error}", path) from None
         conditions[condition.name] = condition
@@ -79,7 +82,7 @@ def _read_yaml(path: Path) -> list[Any]:
         entries = yaml.safe_load("\n".join(line for _, line in read_lines(path)))
     except RecursionError:
         raise InputError("YAML nested too deeply", path) from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: an impossible date
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else None
         problem = getattr(error, "problem", error)
@@ -100,13 +103,12 @@ def _condition(entry: object, known: Container[str]) -> Condition:
 def _expected(entry: object) -> Expected:
     values = _fields(entry, Expected)
     if values["source"] not in SOURCES:
-        raise ValueError(f"the source {values['source']!r} is not {' or '.join(SOURCES)}")
+        raise ValueError(f"the source must be {' or '.join(SOURCES)}, not {values['source']!r}")
     measures = values["measures"]
     if not isinstance(measures, dict) or not measures:
-        raise ValueError("measures: expected names with figures, as in nDCG@10: 0.5")
+        raise ValueError("measures: expected names with scores, as in nDCG@10: 0.5")
     for name, figure in [*measures.items(), ("tolerance", values.get("tolerance", 0))]:
-        is_number = isinstance(figure, int | float) and not isinstance(figure, bool)
-        if not isinstance(name, str) or not is_number or not math.isfinite(figure) or figure < 0:
+        if not isinstance(name, str) or not is_finite(figure) or figure < 0:
             raise ValueError(f"{name}: {figure!r} is not a number of 0 or more")
     from spade_pyserini.evaluate import parse_measures
 
@@ -122,7 +124,7 @@ def _fields(entry: object, record: type[Condition] | type[Expected]) -> dict[str
     """Return a mapping's values after checking that they are the fields of ``record``."""
     name = record.__name__.lower()
     if not isinstance(entry, dict):
-        raise ValueError(f"a {name} must be a mapping, not {entry!r}")
+        raise ValueError(f"each {name} entry must be a mapping, not {entry!r}")
     known = {field.name: field for field in fields(record)}
     if unknown := [str(key) for key in entry if key not in known]:
         raise ValueError(f"unknown fields: {', '.join(unknown)}; the fields are {', '.join(known)}")
@@ -143,11 +145,11 @@ def _list(values: dict[str, Any], name: str) -> list[Any]:
 
 def _check_command(command: object, known: Container[str]) -> None:
     if not isinstance(command, str):
-        raise ValueError(f"the command {command!r} is not a string")
+        raise ValueError(f"the command {command!r} is not a string; write `spade COMMAND ...`")
     try:
         words = split_command(command)
     except ValueError as error:  # an open quote, or an empty command
         raise ValueError(f"the command {command!r} cannot be parsed ({error})") from None
     if not words or words[0] not in known:
         first = " ".join(command.split()[:2])
-        raise ValueError(f"{first!r} is not a command; write `spade encode ...` and so on")
+        raise ValueError(f"{first!r} is not a command; write `spade COMMAND ...`")

@@ -1,4 +1,4 @@
-"""A figure of two runs' differences, a bar for each topic."""
+"""Draw the differences between the scores of two runs, a bar for each topic."""
 
 from __future__ import annotations
 

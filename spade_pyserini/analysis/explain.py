@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from spade_pyserini.models.queries import QueryEncoder
     from spade_pyserini.models.wordpieces import WordPieces
 
-SHOWN = 20  # maximum number of added terms to show, and of terms with a higher weight
-SHADES = (230, 223, 216, 209, 202)  # of a terminal's 256 colours, from pale to deep orange
+SHOWN = 20  # maximum number of added terms to show, and of terms whose impact expansion raised
+SHADES = (230, 223, 216, 209, 202)  # numbers of a terminal's 256 colours, from pale to deep orange
 
 
 class Match(NamedTuple):
     """The terms of a query that a document's vector has, and those that it does not have.
 
-    Impacts and their parts are multiplied by the weights of the terms in the query, which are 1 for
-    boolean queries.
+    The impact of a term, and the parts of it that the two encoders contribute, are multiplied by
+    the weight of the term in the query, which is 1 for boolean queries.
     """
 
     terms: list[TermWeight]
@@ -49,7 +49,7 @@ def explain_match(encoder: DocumentEncoder, text: str, query: str) -> Match:
 
 
 def _weighted(term: TermWeight, weight: int) -> TermWeight:
-    """The part of the score of a term with this weight in the query."""
+    """Multiply the impact of a term, and its parts, by the weight of the term in the query."""
     return term._replace(
         weighting=weight * term.weighting,
         expansion=weight * term.expansion,
@@ -58,7 +58,7 @@ def _weighted(term: TermWeight, weight: int) -> TermWeight:
 
 
 def match_table(match: Match) -> str:
-    """Return a table for a terminal: a row for each matching term, and their sum."""
+    """Return a table for a terminal: a row for each matching term, and a row with the sums."""
     rows = [[term.term, *parts(term), str(term.impact)] for term in match.terms]
     weighting = sum(term.weighting for term in match.terms)
     expansion = sum(term.expansion for term in match.terms)
@@ -70,9 +70,10 @@ def match_table(match: Match) -> str:
 def heat_map(
     text: str, terms: list[TermWeight], queries: WordPieces | QueryEncoder, color: bool
 ) -> str:
-    """Return the paper's Table 7 for a terminal: words shaded by impact, added and raised terms.
+    """Return ``text`` for a terminal, like the paper's Table 7: its words are shaded by impact.
 
-    Without ``color``, the impacts are written after the words, but not after punctuation.
+    Below the text are the terms that expansion added, and the terms whose impact it raised. Without
+    ``color``, the impacts are written after the words, but not after punctuation.
     """
     largest = terms[0].impact if terms else 1
     pieces = []
@@ -95,7 +96,7 @@ def heat_map(
 def split_by_impact(
     text: str, terms: list[TermWeight], queries: WordPieces | QueryEncoder
 ) -> Iterator[tuple[str, int]]:
-    """Yield words, signs and spaces, each with the largest impact of its WordPieces, or 0."""
+    """Yield words, punctuation and spaces, each with the largest impact of its WordPieces."""
     impacts = {term.term: term.impact for term in terms if term.in_document}
     return words_with_impacts(text, impacts, queries)
 
@@ -103,7 +104,7 @@ def split_by_impact(
 def words_with_impacts(
     text: str, impacts: Mapping[str, int], queries: WordPieces | QueryEncoder
 ) -> Iterator[tuple[str, int]]:
-    """Do the same as `split_by_impact` with the impacts of the text's terms."""
+    """Yield words, punctuation and spaces with their impacts, given the impacts by term."""
     terms_of = as_queries(queries).terms_of
     for piece in re.findall(r"\w+|[^\w\s]|\s+", text):
         own = [impacts.get(term, 0) for term in terms_of(piece)]
@@ -111,7 +112,7 @@ def words_with_impacts(
 
 
 def changes(terms: list[TermWeight]) -> dict[str, list[str]]:
-    """The terms that expansion added, and those of the document that it raised most."""
+    """Return the terms that expansion added, and the document's terms that it raised most."""
     added = [term for term in terms if not term.in_document]
     raised = [term for term in terms if term.in_document and term.expansion >= 0.5]
     raised.sort(key=lambda term: -term.expansion)
@@ -122,5 +123,5 @@ def changes(terms: list[TermWeight]) -> dict[str, list[str]]:
 
 
 def parts(term: TermWeight) -> list[str]:
-    """The weights of both encoders, as text."""
+    """Return the parts of a term's impact from the weighting and expansion encoder, as text."""
     return [f"{term.weighting:.1f}", f"{term.expansion:.1f}"]

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from spade_pyserini.models.wordpieces import WordPieces
 
 DEEPEST = 0.6  # background opacity of the largest impact on a page; text stays readable on it
-FIRST = 20  # terms in the table; the others are folded
+FIRST = 20  # terms in the table; the others are collapsed
 HEADER = ["term", "in the document", "weighting", "expansion", "impact"]
 
 
 def page_title(document: Document, query: str | None = None) -> str:
-    """Return a title: the terms of a document, or why it matches a query."""
+    """Return a title: ``The terms of DOCUMENT``, or ``Why DOCUMENT matches QUERY``."""
     text = shorten(document.title or document.text, 60, placeholder=" ...")
     name = document.docid or f"\u201c{text}\u201d"
     if document.docid and document.title and document.title != document.docid:
@@ -39,12 +39,14 @@ def explanation_page(
     queries: WordPieces | QueryEncoder,
     match: Match | None = None,
 ) -> str:
-    """Return a self-contained page: the score of a query if there is one, text, and all terms.
+    """Return a self-contained page: the score if there is a query, the text, and all terms.
 
     The words of the text are shaded by impact; with a query, only those that match it.
     """
     shown = terms if match is None else match.terms
-    note = "The deeper the colour, the larger the impact of a word's best WordPiece."
+    note = (
+        "The colour of a word shows the largest impact of its WordPieces: the deeper, the larger."
+    )
     if match is not None:
         note = f"Only words that match the query have a colour. {note}"
     sections = [] if match is None else [_score(match)]
@@ -63,7 +65,7 @@ def explanation_page(
 
 
 def _score(match: Match) -> str:
-    """The contribution of each term of the query."""
+    """Return a section with the contribution of each term of the query to the score."""
     if not match.terms:
         return section("Score", paragraph("No term of the query matches the document.", ""))
     rows = [[*_row(term), f"{term.impact / max(1, match.score):.0%}"] for term in match.terms]
@@ -84,7 +86,7 @@ def _heat_map(text: str, terms: list[TermWeight], queries: WordPieces | QueryEnc
 
 
 def _shaded(piece: str, impact: int, largest: int) -> str:
-    """A piece of the text as HTML, with a background for its impact."""
+    """Return a piece of the text as HTML, with a background colour for its impact."""
     if not impact:
         return escape(piece)
     style = f"background: rgb(239 120 40 / {DEEPEST * impact / largest:.2f}); border-radius: 3px"
@@ -92,7 +94,7 @@ def _shaded(piece: str, impact: int, largest: int) -> str:
 
 
 def _all_terms(terms: list[TermWeight]) -> list[str]:
-    """A table of the first terms, and a folded one of the others."""
+    """Return a table of the first terms, and a collapsed table of the others."""
     if not terms:
         return [paragraph("The document has no terms.")]
     rows = [_row(term) for term in terms]

@@ -14,11 +14,11 @@ from spade_pyserini.errors import SpadeError
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.runtime import anserini_jar
 
-LEAST_DISK = 1_000_000_000  # bytes
+LEAST_DISK = 1_000_000_000  # free disk space in bytes; the check fails below it
 
 
 class Finding(NamedTuple):
-    """The result of a check; ``cure`` says how to repair it, or is None if it passed."""
+    """The result of a check; ``cure`` says how to solve the problem, or is None if all is well."""
 
     what: str
     state: str

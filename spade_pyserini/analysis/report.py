@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from spade_pyserini.evaluate import Comparison
 
-# The measure of the comparison by topic; without it, the first measure of the report is used.
+# The measure of the comparison by topic. If a report does not have it, its first measure is used.
 TOPIC_MEASURE = "nDCG@10"
 TOP = 10
 
@@ -33,12 +33,12 @@ class ReportOptions:
     """The contents of a report.
 
     baseline: the run that the others are compared with, the first by default.
-    measures: the columns of the table, the usual ones by default.
+    measures: the columns of the table; by default, the measures of `spade evaluate`.
     level: the lowest grade that binary measures count as relevant.
     topics: topics whose texts are shown.
-    topics_name: what the topics are called, for headings.
-    find: returns documents by id, to show their texts.
-    own: topics that are documents, see `spade_pyserini.evaluate.own_documents`.
+    topics_name: the name of the topics, for headings.
+    find: a function that returns documents by id, to show their texts.
+    own: ids of topics that are also documents, see `spade_pyserini.evaluate.own_documents`.
     figures: image files, see `sweep_figures`.
     breakdown: a file with the output of ``spade breakdown --format csv``.
     """
@@ -68,7 +68,7 @@ def html_report(
     baseline = (options.baseline or next(iter(runs))) if len(runs) > 1 else options.baseline
     comparison = compare_runs(qrels, runs, options.measures, baseline=baseline, level=options.level)
     compared = baseline if len(runs) > 1 else None
-    notes = conventions(qrels, runs, level=options.level, baseline=compared, own=options.own)
+    notes = conventions(comparison, qrels, runs, baseline=compared, own=options.own)
     texts = {topic.qid: topic.text for topic in options.topics}
     shown = ShownTopics(_shown_topics(comparison, compared), texts)
     sections = [
@@ -97,7 +97,7 @@ def html_report(
 
 
 def _bars(comparison: Comparison, baseline: str | None) -> Iterator[str]:
-    """A chart for each measure."""
+    """Yield a bar chart of the runs for each measure."""
     from spade_pyserini.evaluate.measures import aggregate, measure_name
 
     for measure in comparison.measures:
@@ -120,14 +120,14 @@ def _differences(comparison: Comparison, baseline: str, name: str) -> list[Topic
 
 
 def _lowest_topics(comparison: Comparison) -> dict[str, float]:
-    """The topics of a single run with the lowest scores."""
+    """Return the scores of the `TOP` topics with the lowest scores, in a report of one run."""
     ((_, values),) = comparison.values.items()
     scores = values[_topic_measure(comparison)]
     return {qid: scores[qid] for qid in sorted(scores, key=lambda qid: (scores[qid], qid))[:TOP]}
 
 
 def _shown_topics(comparison: Comparison, baseline: str | None) -> list[str]:
-    """The topics whose documents the report lists: all those in its tables of topics."""
+    """Return the topics whose documents the report lists: those in its tables of topics."""
     if baseline is None:
         return list(_lowest_topics(comparison))
     qids = [
@@ -140,18 +140,20 @@ def _shown_topics(comparison: Comparison, baseline: str | None) -> list[str]:
 
 
 def _lowest(comparison: Comparison, shown: ShownTopics) -> str:
-    """The topics of a single run with the lowest scores, as a table."""
+    """Return a section with a table of the topics that have the lowest scores in a single run."""
     from spade_pyserini.evaluate.measures import measure_name
 
     rows = [[shown.label(qid), f"{score:.4f}"] for qid, score in _lowest_topics(comparison).items()]
     header = ["topic", measure_name(_topic_measure(comparison))]
-    return elements.section("Lowest topics", elements.table(header, rows, links=shown.links))
+    return elements.section(
+        "Topics with the lowest scores", elements.table(header, rows, links=shown.links)
+    )
 
 
 def _by_topic(
     comparison: Comparison, baseline: str, name: str, shown: ShownTopics, topics_name: str
 ) -> str:
-    """A run against the baseline by topic: wins and losses, a chart, the largest differences."""
+    """Return a section that compares a run with the baseline, topic by topic."""
     from spade_pyserini.evaluate.measures import measure_name
 
     measure = _topic_measure(comparison)
@@ -159,7 +161,10 @@ def _by_topic(
     wins, ties, losses = tally(differences)
     test = comparison.tests[name][measure]
     figures = {"wins": str(wins), "ties": str(ties), "losses": str(losses)}
-    figures |= {"mean difference": f"{test.mean:+.4f}", "p": f"{test.p:.2g}"}
+    figures |= {
+        "mean difference": f"{test.mean:+.4f}",
+        "p": "-" if test.p is None else f"{test.p:.2g}",
+    }
     title = f"{name} against {baseline}" + (f" on {topics_name}" if topics_name else "")
     return elements.section(
         title,
@@ -168,6 +173,7 @@ def _by_topic(
             "this run is better than the baseline"
         ),
         elements.tiles(figures),
+        *([elements.paragraph(f"p: {test.untested}")] if test.untested else []),
         charts.signed_bars(
             f"{title}, topic by topic", [_bar(topic, shown) for topic in differences]
         ),
@@ -200,7 +206,7 @@ def _topic_table(topics: list[TopicDifference], shown: ShownTopics) -> str:
 
 
 def run_labels(paths: Sequence[str | Path]) -> list[str]:
-    """Return a distinct label for each run: its model, and its file where models are equal."""
+    """Return a distinct label for each run: the tag, with the file name if tags are equal."""
     from spade_pyserini.evaluate.comparison import short_names
     from spade_pyserini.formats.runs import run_tag
 
@@ -214,7 +220,7 @@ def run_labels(paths: Sequence[str | Path]) -> list[str]:
 
 
 def sweep_figures(folder: Path) -> list[Path]:
-    """Return the figures in a sweep's folder, sorted by name; SVG files where there are both."""
+    """Return a sweep's figures, sorted by name; of a figure in SVG and PNG, only the SVG file."""
     figures = {path.stem: path for suffix in ("png", "svg") for path in folder.glob(f"*.{suffix}")}
     if not figures:
         message = f"{folder}: no .svg or .png file; give the folder of a finished sweep"

@@ -1,4 +1,4 @@
-"""The part of a report that leads from a topic to the documents that runs retrieve for it."""
+"""The section of a report that shows the documents that runs retrieve for a topic."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from spade_pyserini.records import Document, Ranking
 
 FindDocuments = Callable[[Collection[str]], Mapping[str, Document]]
 
-DEPTH = 5  # documents of each run
-RELEVANT = 5  # relevant documents of a topic
-WIDTH = 200  # characters of a text
+DEPTH = 5  # documents to show of each run
+RELEVANT = 5  # relevant documents to show of each topic
+WIDTH = 200  # characters to show of each text
 
 
 class ShownTopics:
@@ -26,11 +26,11 @@ class ShownTopics:
 
     @property
     def links(self) -> dict[str, str]:
-        """Anchors by label, for tables."""
+        """The anchor of each topic by its label, for tables."""
         return {self.label(qid): anchor for qid, anchor in self.anchors.items()}
 
     def label(self, qid: str) -> str:
-        """Id and text of a topic."""
+        """Return the label of a topic: its id and its text."""
         return f"{qid} {self._texts.get(qid, '')}".strip()
 
     def documents_section(
@@ -67,7 +67,7 @@ class ShownTopics:
 
 
 def _relevant(qrels: Qrels, qid: str) -> list[str]:
-    """The documents of a topic with the highest grades above 0."""
+    """Return at most `RELEVANT` relevant documents of a topic, highest grades first."""
     judged = qrels.get(qid, {})
     docids = sorted((docid for docid in judged if judged[docid] > 0), key=lambda d: -judged[d])
     return docids[:RELEVANT]

@@ -1,6 +1,6 @@
-"""Reproduction of known figures: run the commands of a condition and check its figures.
+"""Reproduce known scores: run the commands of a condition and check the scores of its runs.
 
-It works like Pyserini's two-click reproductions.
+This is similar to Pyserini's two-click reproductions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SEED = "SEED"  # in a command and in the name of a run: stands for the user's se
 
 
 class CheckedFigure(NamedTuple):
-    """An expected figure and the measured value."""
+    """An expected score and the measured score."""
 
     expected: Expected
     measure: str
@@ -28,9 +28,9 @@ class CheckedFigure(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the measured value is within the tolerance."""
+        """Whether the measured score differs from the expected one by at most the tolerance."""
         distance = abs(self.measured - self.expected.measures[self.measure])
-        return distance <= self.expected.tolerance + 1e-9  # allow for rounding of the sum
+        return distance <= self.expected.tolerance + 1e-9  # allow for floating-point rounding
 
 
 def with_seed(condition: Condition, seed: int) -> Condition:
@@ -43,7 +43,7 @@ def with_seed(condition: Condition, seed: int) -> Condition:
 
 
 def command_lines(condition: Condition, model: str | None = None) -> list[list[str]]:
-    """Return the commands as words, from the command's name on, with the user's model."""
+    """Return the words of each command after ``spade``; ``model`` replaces OWNER/MODEL."""
     lines = [split_command(command) for command in condition.commands]
     if model is not None:
         lines = [[model if word == ANY_MODEL else word for word in line] for line in lines]
@@ -82,7 +82,7 @@ def run_command(words: list[str]) -> None:
 def check_figures(
     condition: Condition, data_dir: str | Path | None = None
 ) -> Iterator[CheckedFigure]:
-    """Score the runs of a condition and yield each figure."""
+    """Evaluate the runs of a condition, and yield each expected score with the measured one."""
     from spade_pyserini.corpora.qrels import read_qrels, relevance_level
     from spade_pyserini.evaluate import evaluate_run, parse_measures
     from spade_pyserini.evaluate.measures import at_level

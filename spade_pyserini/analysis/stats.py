@@ -2,7 +2,7 @@
 
 A term in the vectors of many documents hardly helps to distinguish them. If the texts of most of
 these documents do not contain the term, the model has added it, and it is noise. The index does not
-know what the documents contain. The counts file of the vectors does, see
+show which terms the texts contain. The counts file of the vectors does, see
 `spade_pyserini.encode.counts_file`.
 """
 
@@ -23,10 +23,10 @@ from spade_pyserini.index.postings import IndexStatistics
 PERCENTILES = (1, 25, 50, 75, 99)
 BAR = 40  # characters of the longest bar of the histogram
 BINS = 16  # number of bins in the histogram
-MANY = 0.3  # a term in more than this share of the documents may be noise
-FEW = 0.2  # it is noise if less than this fraction of these documents contain it in their text
+MANY = 0.3  # a term in more than this share of the document vectors may be noise
+FEW = 0.2  # it is noise if (share of texts with the term) < FEW * (share of vectors with it)
 EXAMINED = 10_000  # number of most frequent terms to examine; includes all terms above `MANY`
-SHOWN = 20  # terms named in a remark
+SHOWN = 20  # maximum number of terms that `noise_remark` names
 
 
 def index_stats(
@@ -35,8 +35,8 @@ def index_stats(
     """Return the numbers of documents, terms and postings, document lengths, impacts and sizes.
 
     ``frequent`` is the number of most frequent terms to include. ``counts`` is the counts file of
-    the vectors, which shows which terms are noise. It is found without this parameter if index and
-    vectors are in ``index/X`` and ``encode/X``.
+    the vectors, which shows which terms are noise. By default, ``encode/X.counts.json`` is used for
+    an index in ``index/X``, if the index was built from the vectors in ``encode/X``.
     """
     folder = Path(index)
     with open_postings(folder) as postings:
@@ -62,7 +62,7 @@ def index_stats(
 
 
 def find_counts(folder: Path, manifest: IndexManifest) -> Path | None:
-    """Return the counts file of an index in ``index/X``, if its vectors are in ``encode/X``."""
+    """Return ``encode/X.counts.json`` for ``index/X`` if built from ``encode/X``, else None."""
     vectors = folder.absolute().parent.parent / "encode" / folder.absolute().name
     path = sibling(vectors, "counts.json")
     if not (path.is_file() and manifest_path(vectors).is_file()):
@@ -71,7 +71,7 @@ def find_counts(folder: Path, manifest: IndexManifest) -> Path | None:
 
 
 def _contained_shares(path: Path) -> dict[str, float]:
-    """The share of documents that contain each term."""
+    """Return, for each term in a counts file, the share of documents whose text contains it."""
     from spade_pyserini.encode.counts_file import read_document_shares
 
     return read_document_shares(path)
@@ -80,10 +80,10 @@ def _contained_shares(path: Path) -> dict[str, float]:
 def _widespread(
     figures: IndexStatistics, contained: dict[str, float] | None
 ) -> list[dict[str, Any]]:
-    """The terms in more than the share `MANY` of the documents that may be noise.
+    """Return the terms in more than the share `MANY` of the documents, which may be noise.
 
-    ``contained`` is the share of documents whose text contains each term. If it is given, only
-    terms that are noise are returned.
+    ``contained`` has, for each term, the share of documents whose text contains it. With it, only
+    terms that few texts contain are returned, see `FEW`.
     """
     total = max(1, len(figures.lengths))
     terms = []
@@ -99,7 +99,7 @@ def _widespread(
 def noise_remark(stats: dict[str, Any]) -> str | None:
     """Return a message that names the terms that the model added to many documents, or None.
 
-    Without a counts file, it names the terms that the model may have added.
+    Without a counts file, the message names the terms that the model may have added.
     """
     terms = stats["widespread"]
     if not terms:
@@ -107,7 +107,7 @@ def noise_remark(stats: dict[str, Any]) -> str | None:
     named = ", ".join(map(_with_shares, terms[:SHOWN])) + (", ..." if len(terms) > SHOWN else "")
     number = "1 term is" if len(terms) == 1 else f"{len(terms)} terms are"
     reason = (
-        "; it is not known in how many of the texts"
+        "; how many texts contain each term is not known"
         if stats["counts"] is None
         else ", but in few of the texts"
     )

@@ -15,28 +15,34 @@ MEASURES = "MRR@10 nDCG@10 MAP R@100 R@1000"
 CORPUS_HELP = (
     "a name that `spade corpora` lists, or your own documents: a .csv or .tsv file with a header, "
     ".jsonl, .json, .parquet, a folder of .txt or .md files, or the format of BEIR, MS MARCO or "
-    "Pyserini; plain or .gz"
+    "Pyserini; plain or compressed (.gz, .bz2, .xz, .zst)"
 )
 TOPICS_HELP = (
-    "a split (pydoc/test), or a file: .tsv, .csv, .jsonl, .json, .parquet, .trec, plain or .gz"
+    "a split of a collection, such as pydoc/test, or a file: .tsv, .csv, .jsonl, .json, .trec, "
+    "plain or compressed, or .parquet"
 )
 QRELS_HELP = (
-    "a split, or a file in TREC or BEIR format, or .csv, .tsv, .jsonl with the columns query-id, "
-    "corpus-id and score"
+    "a split of a collection, such as pydoc/test, or a file in TREC or BEIR format, or .csv, .tsv, "
+    ".jsonl, .json or .parquet with the columns query-id, corpus-id and score"
 )
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
-    """Keep the line breaks of examples; show defaults other than None and False."""
+    """Help that keeps the line breaks of examples and shows defaults as a user would type them."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
-        if action.default in (None, False, argparse.SUPPRESS, []) or action.required:
+        if action.default in (None, False, argparse.SUPPRESS, [], "") or action.required:
             return action.help
+        if isinstance(action.default, list | tuple) and "default:" not in (action.help or ""):
+            values = " ".join(
+                f"{value:g}" if isinstance(value, float) else str(value) for value in action.default
+            )
+            return f"{action.help} (default: {values})"
         return super()._get_help_string(action)
 
 
 def new_parser(name: str, description: str, example: str) -> argparse.ArgumentParser:
-    """Parser of the command ``spade name`` whose help ends with an example."""
+    """Return a parser for the command ``spade NAME``, whose help ends with an example."""
     parser = argparse.ArgumentParser(
         prog=f"spade {name}",
         description=description,
@@ -73,7 +79,8 @@ def add_judgements(parser: argparse.ArgumentParser, measures: str = MEASURES) ->
         "--relevance-level",
         type=positive,
         metavar="N",
-        help="lowest relevant grade in binary measures (default: 2 for TREC DL passages, else 1)",
+        help="lowest grade that counts as relevant in binary measures (default: 2 for TREC DL "
+        "passages, else 1)",
     )
     add_data_dir(parser)
 
@@ -89,14 +96,14 @@ def read_judgements(options: argparse.Namespace) -> tuple[Qrels, int]:
 def add_corpus(
     parser: argparse._ActionsContainer, *, required: bool = False, summary: str = CORPUS_HELP
 ) -> None:
-    """Add ``--corpus`` and the options that name its columns; `open_corpus` reads them."""
+    """Add ``--corpus`` and the options that name its columns; `open_corpus` uses their values."""
     add = parser.add_argument
     add("--corpus", required=required, metavar="NAME|PATH", help=summary)
     add(
         "--id-field",
         metavar="COLUMN",
-        help="column, or JSON field, with the ids; :row numbers the rows (default: guessed from "
-        "the column names)",
+        help="column, or JSON field, with the document ids; ':row' takes the row numbers as ids "
+        "(default: guessed from the column names)",
     )
     add(
         "--title-field",
@@ -116,7 +123,7 @@ FIELDS = ("id_field", "title_field", "text_fields")
 
 
 def open_corpus(options: argparse.Namespace, path: str | None = None) -> Corpus:
-    """Open ``--corpus``, with the documents of ``path`` if that is given."""
+    """Open ``--corpus``; if ``path`` is given, read the documents from there."""
     from spade_pyserini import corpora
 
     fields = {name: getattr(options, name) for name in FIELDS}
@@ -126,25 +133,34 @@ def open_corpus(options: argparse.Namespace, path: str | None = None) -> Corpus:
 def add_corpus_transforms(parser: argparse._ActionsContainer) -> None:
     """Add the options that change a corpus while it is read; `open_transformed` applies them."""
     add = parser.add_argument
-    add("--corpus-path", metavar="PATH", help="read the corpus NAME from this file or folder")
-    add("--expansions", metavar="FILE", help="append predicted queries: .jsonl, .tsv or .txt")
+    add("--corpus-path", metavar="PATH", help="read the documents of --corpus from this path")
+    add(
+        "--expansions",
+        metavar="FILE",
+        help="append the predicted queries of this file (.jsonl, .tsv, .txt) to the documents",
+    )
     add(
         "--expansions-per-doc",
         type=positive,
         metavar="N",
-        help="append only the first N predicted queries of a document, from .jsonl files",
+        help="append only the first N predicted queries of each document (.jsonl files only)",
     )
-    add("--segment", metavar="WORDS:STRIDE", help="cut documents into passages doc#0, doc#1, ...")
+    add(
+        "--segment",
+        metavar="WORDS:STRIDE",
+        help="divide documents into passages of WORDS words, which begin every STRIDE words and "
+        "have the ids doc#0, doc#1, ...",
+    )
     add(
         "--pool",
         nargs="+",
         metavar="RUN[:N]|QRELS",
-        help="keep only documents in the first N hits of a run, or judged relevant",
+        help="keep only documents that a run has in its first N hits, or that qrels judge relevant",
     )
 
 
 def open_transformed(options: argparse.Namespace) -> Corpus:
-    """Open ``--corpus`` with the transforms that the options name."""
+    """Open ``--corpus`` and apply the options of `add_corpus_transforms`."""
     from spade_pyserini.corpora import apply_transforms
 
     return apply_transforms(
@@ -158,7 +174,7 @@ def open_transformed(options: argparse.Namespace) -> Corpus:
 
 
 def positive(text: str) -> int:
-    """Argument type: an integer, 1 or more."""
+    """Argument type: an integer >= 1."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
@@ -171,7 +187,7 @@ def integer(least: int, most: int) -> Callable[[str], int]:
     def convert(text: str) -> int:
         value = int(text)
         if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text} is not from {least} to {most}")
+            raise argparse.ArgumentTypeError(f"{text} is not between {least} and {most}")
         return value
 
     convert.__name__ = "integer"  # argparse names the type in its messages

@@ -1,4 +1,4 @@
-"""``spade breakdown``: measures by how many terms topics and relevant documents share."""
+"""``spade breakdown``: score runs by the term overlap of topics and relevant documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ logger = logging.getLogger(__name__)
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade breakdown``."""
-    description = "Score runs by how many terms topics and their relevant documents share."
+    description = (
+        "Score runs separately for three kinds of topics, as in Table 3 of the SpaDE paper. "
+        "Match all: a relevant document has all terms of the topic. Match <=1: no relevant "
+        "document has more than one of them. Match >1: all other topics."
+    )
     parser = arguments.new_parser("breakdown", description, EXAMPLE)
     add = parser.add_argument
     arguments.add_judgements(parser, " ".join(MEASURES))
@@ -31,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print a table of measures for each kind of topic."""
+    """Print the measures of each run, in separate rows for each kind of topic."""
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.evaluate import compare_runs, parse_measures, read_runs
     from spade_pyserini.models.minilm import minilm_folder
@@ -43,11 +47,15 @@ def run(options: argparse.Namespace) -> None:
     topics = read_topics(options.topics, data_dir=options.data_dir)
     judged = [topic for topic in topics if topic.qid in qrels]
     if not judged:
-        raise InputError(f"no topic has judgements in {options.qrels}", options.topics)
+        message = f"no topic has judgements in {options.qrels}; give topics and qrels that match"
+        raise InputError(message, options.topics)
     corpus = arguments.open_corpus(options)
     kinds = kinds_of_topics(judged, qrels, corpus, wordpieces, level)
     if not kinds:
-        message = f"it has no document that {options.qrels} judges relevant for these topics"
+        message = (
+            f"the corpus has no document that {options.qrels} judges relevant for these topics; "
+            "give the corpus that was judged"
+        )
         raise InputError(message, options.corpus)
     rows = []
     measures = parse_measures(options.measure or list(MEASURES))

@@ -17,9 +17,9 @@ from spade_pyserini.analysis.difference_figure import draw_differences, figure_f
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.outputs import refuse_existing
-from spade_pyserini.formats.tables import text_table
+from spade_pyserini.formats.tables import counted, text_table
 
-WIDEST = 60  # characters of a topic's text
+WIDEST = 60  # maximum number of characters shown of a topic's text
 EXAMPLE = """spade compare runs/run.pydoc.bm25.pydoc-test.txt \\
       runs/run.pydoc.spade-mini.pydoc-test.txt --qrels pydoc/test --topics pydoc/test"""
 
@@ -37,9 +37,9 @@ def parser() -> argparse.ArgumentParser:
         type=arguments.positive,
         default=10,
         metavar="N",
-        help="number of gains and of losses to show",
+        help="number of largest gains and of largest losses to show",
     )
-    add("--output", metavar="FIGURE", help="draw a bar for each topic: .png or .svg")
+    add("--output", metavar="FIGURE", help="draw a figure with a bar for each topic: .png or .svg")
     add("--overwrite", action="store_true", help="replace an existing figure")
     return parser
 
@@ -54,20 +54,22 @@ def run(options: argparse.Namespace) -> None:
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.evaluate import parse_measures, read_runs
     from spade_pyserini.evaluate.measures import measure_name
+    from spade_pyserini.evaluate.unmatched import unmatched_warnings
 
     measures = parse_measures(options.measure or [MEASURE])
     if len(measures) != 1:
         raise UsageError("give one --measure: runs are compared on a single measure")
     qrels, level = arguments.read_judgements(options)
-    (baseline_name, baseline), (name, candidate) = read_runs(options.runs, qrels).items()
+    runs = read_runs(options.runs, qrels)
+    (baseline_name, baseline), (name, candidate) = runs.items()
     texts = None
     if options.topics:
         topics = read_topics(options.topics, data_dir=options.data_dir)
         texts = {topic.qid: topic.text for topic in topics}
     differences = compare_topics(qrels, baseline, candidate, measures[0], level)
     title = f"{measure_name(measures[0])} of {name} against {baseline_name}"
-    print(f"{title}, {len(differences)} topics\n")
-    print(_summary(differences))
+    print(f"{title}, {counted(len(differences), 'topic')}\n")
+    print("\n".join([_summary(differences), *unmatched_warnings(qrels, runs)]))
     for heading, rows in zip(("gains", "losses"), extremes(differences, options.top), strict=True):
         if rows:
             print(f"\nlargest {heading}\n{_table(rows, texts)}")
@@ -78,15 +80,15 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _summary(differences: list[TopicDifference]) -> str:
-    """Wins, ties and losses, both means, and the p-value of a paired t-test."""
+    """Return wins, ties and losses, both means, and p of a paired t-test, or why it has none."""
     baseline = sum(topic.baseline for topic in differences) / len(differences)
     candidate = sum(topic.candidate for topic in differences) / len(differences)
     test = t_test(differences)
+    result = test.untested if test.p is None else f"paired t-test p = {test.p:.2g}"
     wins, ties, losses = tally(differences)
     return (
         f"{wins} wins, {ties} ties, {losses} losses\n"
-        f"mean {baseline:.4f} to {candidate:.4f}: {test.mean:+.4f}, "
-        f"paired t-test p = {test.p:.2g}"
+        f"mean {baseline:.4f} to {candidate:.4f}: {test.mean:+.4f}, {result}"
     )
 
 
@@ -102,7 +104,7 @@ def _table(differences: list[TopicDifference], texts: dict[str, str] | None) -> 
 
 
 def _short(text: str) -> str:
-    """The text on one line, cut to the width of a column."""
+    """Return the text on one line, cut to ``WIDEST`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= WIDEST else f"{line[: WIDEST - 1]}…"
 

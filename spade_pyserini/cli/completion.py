@@ -50,7 +50,7 @@ def complete_parser() -> argparse.ArgumentParser:
 
 
 def _completion(action: argparse.Action) -> str | None:
-    """How shtab completes the value of an option: by its metavar, files or folders."""
+    """Return what shtab suggests as the value of an option, according to its metavar."""
     metavar = action.metavar if isinstance(action.metavar, str) else ""
     kinds = set(metavar.split("|"))
     if kinds == {"DIR"}:

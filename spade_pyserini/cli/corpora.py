@@ -1,4 +1,4 @@
-"""``spade corpora``: list the collections that are known by name."""
+"""``spade corpora``: list the collections that commands accept by name."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from spade_pyserini.cli import arguments
 
 EXAMPLE = "spade corpora --data-dir ~/data"
 NAMES = """
-A split has topics and judgements and is called CORPUS/SPLIT, as in scifact/test. The names of
-Pyserini and ir_datasets work as well. So do any other id of ir_datasets, a folder in BEIR
-format (FOLDER for the documents, FOLDER/test for a split), and hf:OWNER/DATASET for texts on
-Hugging Face."""
+A split has topics and judgements and is called CORPUS/SPLIT, as in scifact/test. The names that
+Pyserini and ir_datasets use for these collections work as well. You can also give any other id of
+ir_datasets, a folder in BEIR format (FOLDER for the documents, FOLDER/test for a split), or
+hf:OWNER/DATASET for texts on Hugging Face."""
 
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade corpora``."""
-    description = "List the collections that are known by name."
+    description = "List the collections that commands accept by name."
     parser = arguments.new_parser("corpora", description, EXAMPLE)
     arguments.add_data_dir(parser)
     return parser
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the catalogue, the collections of the data directory, and how names work."""
+    """Print the known collections, those in the data directory, and which names are accepted."""
     from spade_pyserini.corpora.catalogue import catalogue
     from spade_pyserini.corpora.data_directory import VARIABLE, local_collections, resolve_data_dir
     from spade_pyserini.formats.tables import text_table
@@ -52,5 +52,5 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _splits(folder: Path) -> str:
-    """Names of the splits of a folder in BEIR format."""
+    """Return the names of the splits of a folder in BEIR format."""
     return " ".join(sorted(path.stem for path in folder.glob("qrels/*.tsv")))

@@ -1,10 +1,12 @@
-"""``spade demo``: encode, index, search and score the built-in corpus, with BM25 next to SpaDE."""
+"""``spade demo``: encode, index, search and score the built-in corpus, with SpaDE and BM25."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import shlex
+import shutil
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,16 +20,18 @@ if TYPE_CHECKING:
     from spade_pyserini.records import Topic
     from spade_pyserini.search import Bm25Searcher, ImpactSearcher
 
-CORPUS, TOPICS = "pydoc", "pydoc-test"
+CORPUS, TOPICS = "pydoc", "pydoc/test"
+RUN_NAME = TOPICS.replace("/", "-")  # in the names of runs
 MODEL = "spade-mini"
 MEASURES = ("nDCG@10", "MRR@10", "R@100")
-# Development topics that spade-mini answers; the table of results uses the test topics.
-EXAMPLE_TOPICS = "pydoc-dev"
+# The examples are development topics for which the first hit of spade-mini has grade 2. The table
+# of results uses the test topics.
+EXAMPLE_TOPICS = "pydoc/dev"
 EXAMPLES = ("18", "72", "105")
-SHOWN = 3  # hits of an example
+SHOWN = 3  # hits shown for an example
 DOCUMENTS_PER_SECOND = 13  # per core, see docs/results/cost.md
 WORDS_PER_WORDPIECE = 0.75
-OTHER_SECONDS = 30  # for everything but encoding
+OTHER_SECONDS = 30  # estimated time for all steps except encoding
 
 SPADE, BM25 = f"{CORPUS}.{MODEL}", f"{CORPUS}.bm25"
 STEPS = (
@@ -36,10 +40,11 @@ STEPS = (
     f"index --bm25 --corpus {CORPUS} --output index/{BM25}",
     *(
         f"search --index index/{name} --topics {TOPICS} "
-        f"--output runs/run.{name}.{TOPICS}.txt --overwrite"
+        f"--output runs/run.{name}.{RUN_NAME}.txt --overwrite"
         for name in (BM25, SPADE)
     ),
-    f"evaluate --qrels {TOPICS} --run runs/run.{BM25}.{TOPICS}.txt runs/run.{SPADE}.{TOPICS}.txt",
+    f"evaluate --qrels {TOPICS} "
+    f"--run runs/run.{BM25}.{RUN_NAME}.txt runs/run.{SPADE}.{RUN_NAME}.txt",
 )
 
 SERVE = (
@@ -64,11 +69,15 @@ def run(options: argparse.Namespace) -> None:
     _print_results()
     _print_examples()
     print("\nThe commands of this demo:")
+    if shutil.which("spade") is None:
+        folder = Path(sys.prefix)
+        here = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+        print(f"  source {here}/bin/activate")
     for step in STEPS:
         print(f"  spade {step}")
     print(f'  spade search --index index/{SPADE} --query "YOUR WORDS"')
     print(f"\n{_limit()}")
-    print("\nTo search and compare in a browser, start the server and open the page it names:")
+    print("\nTo search and compare in a browser, start the server and open the address it prints:")
     print(f"  {SERVE}")
 
 
@@ -86,7 +95,7 @@ def _print_results() -> None:
     measures = parse_measures(list(MEASURES))
     rows = []
     for title, name in (("BM25", BM25), (f"SpaDE ({MODEL})", SPADE)):
-        scores = evaluate_run(qrels, read_run(f"runs/run.{name}.{TOPICS}.txt"), measures)
+        scores = evaluate_run(qrels, read_run(f"runs/run.{name}.{RUN_NAME}.txt"), measures)
         with open_searcher(f"index/{name}") as searcher:
             terms = searcher.manifest.postings / searcher.manifest.documents
             milliseconds = _latency(searcher, topics)
@@ -99,15 +108,15 @@ def _print_results() -> None:
     print(f"\n{CORPUS}, {len(topics)} test topics\n")
     print(text_table(header, rows))
     print(
-        "\nms/query: tokenizing and searching 1,000 hits with one thread, mean over the topics in "
-        "a second pass."
+        "\nms/query: time to tokenize a query and retrieve 1,000 hits with one thread, mean over "
+        "the topics in a second pass."
     )
     if not VectorManifest.load(Path("encode", SPADE)).trained:
         print("This SpaDE model is UNTRAINED: its row says nothing about effectiveness.")
 
 
 def _latency(searcher: ImpactSearcher | Bm25Searcher, topics: list[Topic]) -> float:
-    """Milliseconds per query, one query at a time, measured after a pass that warms the JVM."""
+    """Return milliseconds per query, one query at a time, after a pass that warms up the JVM."""
     for _ in range(2):
         start = time.perf_counter()
         for topic in topics:
@@ -116,15 +125,15 @@ def _latency(searcher: ImpactSearcher | Bm25Searcher, topics: list[Topic]) -> fl
 
 
 def _announcement() -> str:
-    """What the demo does and about how long it takes."""
+    """Return a sentence on what the demo does and about how long it takes."""
     from spade_pyserini.corpora.catalogue import catalogue
 
     documents = catalogue()[CORPUS].documents
-    what = f"The demo encodes {documents:,} documents, indexes and searches them"
+    what = f"The demo encodes, indexes and searches {documents:,} documents"
     if manifest_path(Path("encode", SPADE)).exists():
         least = duration(OTHER_SECONDS)
         return f"{what}. They are encoded already, at least in part: this takes {least} or more."
-    has_affinity = hasattr(os, "sched_getaffinity")  # not on macOS
+    has_affinity = hasattr(os, "sched_getaffinity")  # macOS does not have it
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     seconds = documents / (DOCUMENTS_PER_SECOND * cores) + OTHER_SECONDS
     return (
@@ -133,7 +142,7 @@ def _announcement() -> str:
 
 
 def _limit() -> str:
-    """How much of a document is read, and what to do about longer ones."""
+    """Return a note: how much of a document the model reads, and how to encode longer documents."""
     from spade_pyserini.models.config import SpadeConfig
     from spade_pyserini.models.hub import resolve_model
 
@@ -147,7 +156,7 @@ def _limit() -> str:
 
 
 def _print_examples() -> None:
-    """Print the best documents of three topics, BM25's next to ours, and the terms that match."""
+    """Print the first hits of BM25 and SpaDE for three topics, and the terms that match."""
     from spade_pyserini.corpora.qrels import read_qrels
     from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.formats.tables import text_table
@@ -155,8 +164,8 @@ def _print_examples() -> None:
 
     qrels = read_qrels(EXAMPLE_TOPICS)
     topics = {topic.qid: topic.text for topic in read_topics(EXAMPLE_TOPICS)}
-    print(f"\nExamples: topics of {EXAMPLE_TOPICS}, chosen because SpaDE answers them (grade 2).")
-    print("The table above is the fair comparison.")
+    print(f"\nExamples: topics of {EXAMPLE_TOPICS}, chosen because SpaDE's first hit has grade 2.")
+    print("Only the table above is a fair comparison.")
     with Bm25Searcher(f"index/{BM25}") as bm25, ImpactSearcher(f"index/{SPADE}") as searcher:
         for qid in EXAMPLES:
             text, judged = topics[qid], qrels[qid]
@@ -175,7 +184,7 @@ def _print_examples() -> None:
 
 
 def _with_grade(docid: str, judged: dict[str, int]) -> str:
-    """An id with its judgement: ``shutil.which (grade 2)``."""
+    """Return a docid with its judgement, such as ``shutil.which (grade 2)``."""
     return f"{docid} ({f'grade {judged[docid]}' if docid in judged else 'not judged'})"
 
 

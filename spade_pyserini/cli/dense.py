@@ -1,4 +1,4 @@
-"""``spade dense``: the run of a dense bi-encoder, searched exactly with FAISS."""
+"""``spade dense``: retrieve with a dense bi-encoder, by exact search with FAISS."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.formats.outputs import refuse_existing
-from spade_pyserini.formats.paths import safe_file_name
+from spade_pyserini.formats.paths import model_title, safe_file_name
 from spade_pyserini.models.minilm import MINILM
 
 EXAMPLE = "spade dense --corpus pydoc --topics pydoc/test --model minilm"
@@ -15,14 +15,16 @@ EXAMPLE = "spade dense --corpus pydoc --topics pydoc/test --model minilm"
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade dense``."""
-    description = "Embed a corpus and search it exactly with FAISS."
+    description = "Embed a corpus with a dense bi-encoder and search it exactly with FAISS."
     parser = arguments.new_parser("dense", description, EXAMPLE)
     add = parser.add_argument
     arguments.add_corpus(parser, required=True)
     add("--topics", required=True, metavar="NAME|FILE", help=arguments.TOPICS_HELP)
-    add("--model", default=MINILM, metavar="NAME|DIR", help="minilm, a hub name or a folder")
+    add("--model", default=MINILM, metavar="NAME|DIR", help="minilm, a Hugging Face name or folder")
     add("--index", metavar="DIR", help="folder of embeddings (default: index/CORPUS.MODEL.dense)")
-    add("--output", metavar="FILE", help="run (default: runs/run.CORPUS.MODEL-dense.TOPICS.txt)")
+    add(
+        "--output", metavar="FILE", help="the run (default: runs/run.CORPUS.MODEL-dense.TOPICS.txt)"
+    )
     add("--hits", type=arguments.positive, default=1000, metavar="N", help="hits per topic")
     add(
         "--overwrite",
@@ -41,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
     data_dir = options.data_dir
     corpus = arguments.open_corpus(options)
     topics = read_topics(options.topics, data_dir=data_dir)
-    model = safe_file_name(Path(options.model).name)
+    model = safe_file_name(model_title(options.model))
     index = options.index or Path("index", f"{corpus.name}.{model}.dense")
     topics_part = safe_file_name(topics_name(options.topics, data_dir=data_dir))
     name = f"run.{corpus.name}.{model}-dense.{topics_part}.txt"

@@ -9,10 +9,10 @@ from pathlib import Path
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import NotFoundError, UsageError
 from spade_pyserini.formats.outputs import refuse_file
-from spade_pyserini.formats.paths import location, safe_file_name
+from spade_pyserini.formats.paths import location, model_title, safe_file_name
 
 EXAMPLE = """spade encode --corpus pydoc --output encode/pydoc.spade-mini
-  spade encode --corpus my-corpus/ --processes 2
+  spade encode --corpus my-corpus/ --processes 2 --estimate
   spade encode --corpus my-products.csv --id-field sku --text-fields description brand"""
 PRECISIONS = ("fp32", "bf16", "fp16")
 
@@ -30,27 +30,34 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--model",
         metavar="NAME|PATH",
-        help="model name or folder, of SpaDE or of another system (default: spade-mini)",
+        help="name or folder of a SpaDE model, SPLADE or another sparse encoder (default: "
+        "spade-mini)",
     )
     add("--output", metavar="DIR", help="folder for the vectors (default: encode/CORPUS.MODEL)")
     add("--overwrite", action="store_true", help="replace an existing output")
     add(
+        "--estimate",
+        action="store_true",
+        help="encode a sample of the documents, say how long all of them will take and how large "
+        "vectors and index will be, and write nothing",
+    )
+    add(
         "--components",
         action="store_true",
-        help="also save both encoders' vectors, for `spade sweep`",
+        help="also save the separate vectors of term weighting and expansion, for `spade sweep`",
     )
     add(
         "--counts",
         metavar="FILE",
         help="use the document frequencies of other vectors (OTHER.counts.json), so that the new "
-        "documents can be added to their index",
+        "vectors can be added to the index of those vectors",
     )
     add(
         "--max-errors",
         type=arguments.integer(0, 10**9),
         default=0,
         metavar="N",
-        help="skip up to N bad documents and list them in OUTPUT.errors.txt",
+        help="skip up to N invalid documents and list them in OUTPUT.errors.txt",
     )
     add(
         "--progress",
@@ -66,19 +73,29 @@ def parser() -> argparse.ArgumentParser:
 def _add_model_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the model")
     add = group.add_argument
-    add("--alpha", type=float, metavar="A", help="weight of term expansion (default: the model's)")
-    add("--k", type=arguments.positive, help="expansion terms per token (default: the model's)")
+    add(
+        "--alpha",
+        type=float,
+        metavar="A",
+        help="weight of term expansion (default: the model's value)",
+    )
+    add(
+        "--k",
+        type=arguments.positive,
+        help="expansion terms per token (default: the model's value)",
+    )
     add(
         "--max-length",
         type=arguments.positive,
         metavar="N",
-        help="maximum number of WordPieces read from a document (default: the model's)",
+        help="maximum number of WordPieces read from a document (default: the model's value)",
     )
     add(
         "--prune-ratio",
         type=float,
         metavar="R",
-        help="drop terms below R times the largest weight of their document (default: the model's)",
+        help="drop terms below R times the largest weight of their document (default: the model's "
+        "value)",
     )
     gamma = group.add_mutually_exclusive_group()
     gamma.add_argument(
@@ -86,7 +103,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="G",
         help="remove expansion terms that the model would add to more than the share G of the "
-        "documents, although few of the texts contain them (default: the model's)",
+        "documents, although few of the texts contain them (default: the model's value)",
     )
     gamma.add_argument(
         "--no-corpus-pruning",
@@ -103,14 +120,14 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--query-encoder",
         metavar="NAME|PATH|boolean",
-        help="the model that will encode queries, or boolean (default: the model's own way); "
-        "the manifest records it",
+        help="the model that will encode queries, or boolean for terms without weights (default: "
+        "as --model specifies); the manifest records it",
     )
     add(
         "--keep-query-weights",
         action="store_true",
-        help="keep the table of query term weights of a model, such as idf, in a file next to the "
-        "vectors; by default, document vectors are multiplied by it",
+        help="write the model's table of query term weights, such as idf, to a file next to the "
+        "vectors; by default, the document vectors are multiplied by these weights",
     )
     add("--device", default="cpu", help="torch device; cuda with --processes N uses N GPUs")
     add(
@@ -142,28 +159,21 @@ def _add_parallel_options(parser: argparse.ArgumentParser) -> None:
         "--shard-id",
         type=int,
         metavar="I",
-        help="encode part I of --shard-num parts; the first is 0",
+        help="encode only part I of --shard-num parts, which are numbered from 0",
     )
     add("--shard-num", type=arguments.positive, metavar="N", help="total number of parts")
-    add("--merge", action="store_true", help="merge the parts of all --shard-id into the output")
+    add("--merge", action="store_true", help="merge the parts that were encoded with --shard-id")
 
 
 def run(options: argparse.Namespace) -> None:
     """Encode the corpus, or merge its parts, and print the folder of vectors."""
-    if not options.corpus and not (options.merge and options.output):
-        raise UsageError("give --corpus NAME|PATH; only --merge with --output works without it")
-    if options.model == "":
-        raise UsageError("--model is empty; give the name or folder of a model, or leave it out")
-    if options.output and not options.merge:
-        refuse_file(location(options.output))
-    if options.ray and options.processes > 1:
-        raise UsageError("--ray starts its own workers; leave out --processes")
+    _check(options)
 
     from spade_pyserini.models.hub import DEFAULT
     from spade_pyserini.models.systems.recognise import check_model
 
     only_merge = options.merge and options.output
-    # Mistakes in names are found before torch is loaded, which takes seconds.
+    # Check names before loading torch, which takes seconds.
     corpus = None if only_merge else arguments.open_transformed(options)
     name = options.model or DEFAULT
     if not options.merge:
@@ -171,16 +181,19 @@ def run(options: argparse.Namespace) -> None:
         if options.query_encoder not in (None, "boolean"):
             check_model(options.query_encoder)
     if options.counts and not location(options.counts).is_file():
-        raise NotFoundError(f"{options.counts}: no such file; --counts takes OTHER.counts.json")
+        raise NotFoundError(
+            f"{options.counts}: no such file; give the .counts.json next to the vectors"
+        )
 
     from spade_pyserini.encode import EncodeOptions, Part, encode_corpus, merge_parts
+    from spade_pyserini.encode.estimate import estimate_encoding, show_estimate
     from spade_pyserini.models.systems.loading import load_encoder
 
     if corpus is None:
         merge_parts(options.output)
         print(options.output)
         return
-    model_name = safe_file_name(Path(name).name)
+    model_name = safe_file_name(model_title(name))
     output = options.output or Path("encode", f"{corpus.name}.{model_name}")
     part = Part.of(options.shard_id, options.shard_num)
     if options.merge:
@@ -201,12 +214,30 @@ def run(options: argparse.Namespace) -> None:
         **{key: value for key, value in changes.items() if value is not None}
     )
     encoder = encoder.unchecked_precision(options.precision)
-    if not options.ray:  # the workers of a cluster check it on their own devices
+    if not options.ray:  # the workers of a Ray cluster check the precision on their own devices
         encoder.check_precision()
     if not encoder.config.trained:
         logger.warning("%s is untrained: its rankings are not meaningful", name)
     copied = "shard_size batch_tokens overwrite components processes ray max_errors progress counts"
     values = {key: getattr(options, key) for key in copied.split()}
     settings = EncodeOptions(model_name=model_name, part=part, **values)
+    if options.estimate:
+        print(show_estimate(estimate_encoding(corpus, encoder, settings), settings))
+        return
     encode_corpus(corpus, encoder, output, settings)
     print(output)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse options that contradict each other."""
+    if not options.corpus and not (options.merge and options.output):
+        raise UsageError("give --corpus NAME|PATH; only --merge with --output works without it")
+    if options.output and not options.merge:
+        refuse_file(location(options.output))
+    if options.estimate and (options.merge or options.ray):
+        raise UsageError(
+            "--estimate measures this machine; leave out --merge and --ray, or give --shard-id 0 "
+            "--shard-num N for N machines like this one"
+        )
+    if options.ray and options.processes > 1:
+        raise UsageError("--ray starts its own workers; leave out --processes")

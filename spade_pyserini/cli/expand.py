@@ -1,4 +1,4 @@
-"""``spade expand``: predict queries for documents, as docT5query does."""
+"""``spade expand``: predict queries for documents, as docT5query does, or terms with TILDE."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ EXAMPLE = """spade expand --corpus pydoc --output encode/pydoc.queries.jsonl \\
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade expand``."""
-    description = "Sample queries for documents with a seq2seq model."
+    description = "Sample queries for documents with a seq2seq model, or predict terms with TILDE."
     parser = arguments.new_parser("expand", description, EXAMPLE)
     add = parser.add_argument
     arguments.add_corpus(parser, required=True)
-    add("--model", required=True, metavar="NAME|DIR", help="a seq2seq model: hub name or folder")
+    summary = "seq2seq model by hub name or folder, or the folder of a TILDE model"
+    add("--model", required=True, metavar="NAME|DIR", help=summary)
     add("--output", required=True, metavar="FILE", help="a .jsonl file, for encode --expansions")
     defaults = Sampling()
     for flag, summary in (
-        ("--per-doc", "queries per document"),
+        ("--per-doc", "number of queries or, with TILDE, of terms per document"),
         ("--max-length", "maximum number of tokens read from a document"),
         ("--max-new-tokens", "maximum number of tokens in a query"),
         ("--batch-size", "documents per batch"),
-        ("--shard-size", "documents between two saves"),
+        ("--shard-size", "number of documents after which the queries are saved"),
     ):
         default = getattr(defaults, flag[2:].replace("-", "_"))
         add(flag, type=arguments.positive, default=default, metavar="N", help=summary)
@@ -48,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> None:
     """Write the predicted queries and print the path of the file."""
     if not options.output.endswith(".jsonl"):
-        raise UsageError("--output must end with .jsonl, the format that encode --expansions reads")
+        raise UsageError("--output must end with .jsonl; the file is for encode --expansions")
 
     from spade_pyserini.models.hub import check_hugging_face
 

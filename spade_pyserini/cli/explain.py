@@ -1,4 +1,4 @@
-"""``spade explain``: why a document matches a query, and which terms the model added."""
+"""``spade explain``: show why a document matches a query, and which terms the model added."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXAMPLE = """spade explain --corpus pydoc --docid shutil.rmtree
   spade explain --corpus pydoc --docid shutil.rmtree --query "delete a folder"
   spade explain --text "Recursively delete a directory tree." --html tree.html"""
 
-COMPARED = 100_000  # ids that an unknown id is compared with
+COMPARED = 100_000  # number of ids that are compared with an unknown id, to suggest similar ones
 
 logger = logging.getLogger(__name__)
 
@@ -42,15 +42,16 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--counts",
         metavar="FILE",
-        help="document frequencies, the .counts.json next to vectors (default: count --corpus)",
+        help="document frequencies: the .counts.json next to the vectors of a corpus (default: "
+        "counted in --corpus)",
     )
     add("--query", metavar="TEXT", help="show how much each term of this query adds to the score")
     add(
         "--html",
         metavar="FILE",
-        help="also write an HTML page: the terms, or the score of --query",
+        help="also write an HTML page with the terms or, with --query, the score",
     )
-    add("--color", choices=("auto", "always", "never"), default="auto", help="shade the words")
+    add("--color", choices=("auto", "always", "never"), default="auto", help="when to shade words")
     add("--overwrite", action="store_true", help="replace an existing page")
     return parser
 
@@ -62,12 +63,12 @@ def run(options: argparse.Namespace) -> None:
     from spade_pyserini.models.hub import DEFAULT
     from spade_pyserini.models.systems.recognise import check_model
 
-    # Mistakes in names are found before torch is loaded, which takes seconds.
-    if options.model == "":
-        raise UsageError("--model is empty; give the name or folder of a model, or leave it out")
+    # Check names before loading torch, which takes seconds.
     check_model(options.model or DEFAULT)
     if options.counts and not Path(options.counts).is_file():
-        raise NotFoundError(f"{options.counts}: no such file; --counts takes NAME.counts.json")
+        raise NotFoundError(
+            f"{options.counts}: no such file; give the .counts.json next to the vectors"
+        )
     corpus = arguments.open_corpus(options) if options.corpus else None
     document = Document("", "", options.text) if corpus is None else _find(corpus, options.docid)
     text = document.contents
@@ -86,7 +87,7 @@ def run(options: argparse.Namespace) -> None:
             counted = count_corpus(corpus, encoder)
             encoder = encoder.for_corpus(counted.counts, counted.removed)
     if encoder.config.scale is None:
-        logger.warning("the model has no scale: its impacts are scaled to fit this document")
+        logger.warning("the model has no quantization scale: impacts are scaled to this document")
     terms = encoder.explain(text)
     match = explain_match(encoder, text, options.query) if options.query else None
     if match is None:
@@ -98,6 +99,7 @@ def run(options: argparse.Namespace) -> None:
         page = explanation_page(title, text, terms, encoder.queries, match)
         with atomic_write(Path(options.html)) as stream:
             stream.write(page.encode())
+        print(options.html)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -108,13 +110,13 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--query is empty; give the words to search for, or leave it out")
     for text in (options.text, options.query):
         if text and not is_valid_unicode(text):
-            raise UsageError(f"the text {text!r} is not valid Unicode")
+            raise UsageError(f"the text {text!r} is not valid Unicode; correct its encoding")
     if options.html:
         refuse_existing(Path(options.html), options.overwrite)
 
 
 def _find(corpus: Corpus, docid: str) -> Document:
-    """The document of this id; the error for an unknown id names similar ones."""
+    """Return the document with this id; the error for an unknown id suggests similar ids."""
     docids = []
     for document in corpus:
         if document.docid == docid:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
-from spade_pyserini.formats.outputs import refuse_existing
 from spade_pyserini.formats.paths import safe_file_name, sibling
 
 if TYPE_CHECKING:
@@ -19,27 +20,31 @@ if TYPE_CHECKING:
 EXAMPLE = """spade export --index index/pydoc.spade-mini --to opensearch --with-text
   spade export --index index/pydoc.spade-mini --to ciff --output pydoc.ciff
   spade export --index index/pydoc.spade-mini --to milvus --uri pydoc.db"""
-ENGINES = ("ciff", "pisa", "opensearch", "milvus")
+ENGINES = ("ciff", "pisa", "opensearch", "milvus", "qdrant", "seismic", "bmp")
+TOKENIZED = ("pisa", "milvus", "qdrant", "seismic", "bmp")  # engines that need a tokenizer
+FOLDERS = ("qdrant", "seismic", "bmp")
 FIELD = "rank_features"
-CORPUS_HELP = "opensearch: corpus of the texts (default: the one that the index was made from)"
+CORPUS_HELP = (
+    "opensearch: corpus with the texts (default: the corpus that the index was built from)"
+)
 
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade export``."""
     description = (
-        "Export an impact index to another engine. A README next to the output has the calls that "
-        "load and search it."
+        "Export an impact index to another engine. A README next to the output shows how to load "
+        "and search the export in that engine."
     )
     parser = arguments.new_parser("export", description, EXAMPLE)
     add = parser.add_argument
     add("--index", metavar="DIR", help="an impact index of `spade index`")
-    add("--input", metavar="DIR", help="impact vectors instead, indexed in a temporary folder")
+    add("--input", metavar="DIR", help="folder of impact vectors, instead of --index")
     add("--to", required=True, choices=ENGINES, help="the engine or format")
-    add("--output", metavar="PATH", help="file or folder (default: index/NAME.ENGINE)")
+    add("--output", metavar="PATH", help="file or folder to write (default: index/NAME.ENGINE)")
     add(
         "--field",
         choices=(FIELD, "sparse_vector"),
-        help=f"opensearch: type of the field (default: {FIELD})",
+        help=f"opensearch: type of the field with the impacts (default: {FIELD})",
     )
     add("--with-text", action="store_true", help="opensearch: also write titles and texts")
     arguments.add_corpus(parser, summary=CORPUS_HELP)
@@ -47,17 +52,17 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--tokenizer",
         metavar="NAME|PATH",
-        help="pisa, milvus: tokenizer for an index that was built without one",
+        help=f"{', '.join(TOKENIZED)}: tokenizer for an index that was built without one",
     )
     add("--uri", help="milvus: a file for the embedded engine, or the address of a cluster")
     add("--token", default="", help="milvus: user:password, or an API key")
-    add("--collection", metavar="NAME", help="milvus: name of the collection (default: the index)")
+    add("--collection", metavar="NAME", help="milvus: collection (default: named as the index)")
     add("--overwrite", action="store_true", help="replace an existing output")
     return parser
 
 
 def run(options: argparse.Namespace) -> None:
-    """Export the index, or an index built from vectors, and print what was written."""
+    """Export the index, or a temporary index of the vectors, and print the paths written."""
     _check(options)
     if options.index:
         _export(Path(options.index), options)
@@ -76,10 +81,11 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("give either --index DIR or --input DIR")
     if (options.to == "milvus") != bool(options.uri):
         raise UsageError(
-            "--to milvus needs --uri, a file or the address of a cluster; other engines take none"
+            "--to milvus needs --uri, a file or the address of a cluster; leave out --uri for "
+            "other engines"
         )
-    if options.tokenizer and options.to not in ("pisa", "milvus"):
-        raise UsageError("--tokenizer applies only with --to pisa and --to milvus")
+    if options.tokenizer and options.to not in TOKENIZED:
+        raise UsageError(f"--tokenizer applies only with --to {', '.join(TOKENIZED)}")
     if options.to != "opensearch" and (options.with_text or options.field):
         raise UsageError("--with-text and --field apply only with --to opensearch")
     if options.to != "milvus" and (options.token or options.collection):
@@ -91,14 +97,15 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _export(index: Path, options: argparse.Namespace) -> None:
-    from spade_pyserini.export.readme import Export, collection_name, write_readme
+    from spade_pyserini.export.readme import Export, collection_name, readme_of
 
     name = index.resolve().name
     output = Path(options.output or Path("index", f"{name}.{options.to}"))
     collection = collection_name(name)
     if options.to == "milvus":
         collection = options.collection or safe_file_name(name).replace("-", "_").replace(".", "_")
-        if "://" not in options.uri:  # the README is next to the file, which may have several
+        # A database file can hold several collections, so each has its own README next to the file.
+        if "://" not in options.uri:
             output = sibling(Path(options.uri), collection)
     export = Export(
         engine=options.to,
@@ -110,15 +117,14 @@ def _export(index: Path, options: argparse.Namespace) -> None:
         field=options.field or FIELD,
         with_text=options.with_text,
     )
-    if options.to != "milvus":  # there the collection itself must be new
-        refuse_existing(export.readme, options.overwrite)
-    written = _write(export, options)
-    print(write_readme(export, overwrite=True))
-    print(*written, sep="\n")
+    # write_milvus checks whether the collection exists.
+    with readme_of(export, overwrite=options.overwrite or options.to == "milvus") as readme:
+        written = _write(export, options)
+    print(readme, *written, sep="\n")
 
 
 def _write(export: Export, options: argparse.Namespace) -> list[Path | str]:
-    """Write the export; return what was written, for the user."""
+    """Write the export; return the paths to print, or for Milvus the URI and the collection."""
     index, output, overwrite = export.index, export.output, options.overwrite
     if options.to == "ciff":
         from spade_pyserini.export.ciff import write_ciff
@@ -134,6 +140,8 @@ def _write(export: Export, options: argparse.Namespace) -> list[Path | str]:
         corpora = _corpora(index, options) if options.with_text else ()
         bulk = BulkOptions(options.field or FIELD, corpora)
         return [*write_bulk(index, output, bulk, overwrite=overwrite)]
+    elif options.to in FOLDERS:
+        _folder_writer(options.to)(index, output, options.tokenizer, overwrite=overwrite)
     else:
         from spade_pyserini.export.milvus import write_milvus
 
@@ -141,6 +149,13 @@ def _write(export: Export, options: argparse.Namespace) -> list[Path | str]:
         write_milvus(index, uri, collection, options.tokenizer, token=token, overwrite=overwrite)
         return [f"{uri} {collection}"]
     return [output]
+
+
+def _folder_writer(engine: str) -> Callable[..., int]:
+    """Import the function that writes the export of an engine."""
+    module = import_module(f"spade_pyserini.export.{engine}")
+    writer: Callable[..., int] = getattr(module, f"write_{engine}")
+    return writer
 
 
 def _corpora(index: Path, options: argparse.Namespace) -> list[Corpus]:

@@ -1,12 +1,17 @@
-"""``spade finetune``: fine-tune a trained model on your own pairs."""
+"""``spade finetune``: fine-tune a trained model on your own pairs of query and document."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spade_pyserini.cli import arguments
+
+if TYPE_CHECKING:
+    from spade_pyserini.train.finetune_options import FinetuneInputs, FinetuneOptions
 
 EXAMPLE = """spade finetune --corpus pydoc --queries pydoc/dev --qrels pydoc/dev --output my-model
   spade finetune --pairs my-pairs.csv --output my-model
@@ -17,8 +22,8 @@ def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade finetune``."""
     description = (
         "Fine-tune a model on queries and their relevant documents. Hard negatives come from BM25; "
-        "without --dev-qrels, a part of the queries is held out to validate on. --id-field, "
-        "--title-field and --text-fields are columns of --corpus or, without it, of --pairs."
+        "without --dev-qrels, a part of the queries is held out for validation. --id-field, "
+        "--title-field and --text-fields name columns of --corpus or, without it, of --pairs."
     )
     parser = arguments.new_parser("finetune", description, EXAMPLE)
     add = parser.add_argument
@@ -27,39 +32,46 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--pairs",
         metavar="FILE|DIR",
-        help="pairs of a query and a relevant text, or the id of a document in --corpus: .csv, "
-        ".tsv, .jsonl, .json or .parquet; without --corpus, the texts are the documents",
+        help="pairs of a query and a relevant text or, with --corpus, the id of a relevant "
+        "document: .csv, .tsv, .jsonl, .json or .parquet; without --corpus, the texts are the "
+        "documents",
     )
-    add("--query-field", metavar="COLUMN", help="column of the queries in --pairs")
+    add("--query-field", metavar="COLUMN", help="column of --pairs with the queries")
     add("--queries", metavar="NAME|FILE", help=f"instead of --pairs: {arguments.TOPICS_HELP}")
     add("--qrels", metavar="NAME|FILE", help=f"judgements of --queries: {arguments.QRELS_HELP}")
-    add("--dev-queries", metavar="NAME|FILE", help="queries to validate on")
-    add("--dev-qrels", metavar="NAME|FILE", help="judgements to validate on")
+    add("--dev-queries", metavar="NAME|FILE", help="queries for validation")
+    add("--dev-qrels", metavar="NAME|FILE", help="judgements for validation")
     add(
         "--steps",
         type=arguments.positive,
         metavar="N",
-        help="number of steps (default: four passes over the pairs, from 40 to 600 steps)",
+        help="number of steps (default: four passes over the pairs, at least 40, at most 600)",
     )
-    add("--seed", type=int, default=0, metavar="N", help="seed of the order of the pairs")
+    add("--seed", type=int, default=0, metavar="N", help="seed of the random order of the pairs")
+    add(
+        "--precision",
+        choices=("fp32", "bf16"),
+        help="number format of matrix products (default: bf16 if it is faster on this machine)",
+    )
     arguments.add_data_dir(parser)
     add("--output", required=True, metavar="DIR", help="the model is written to DIR/best")
     add(
         "--resume",
         action="store_true",
-        help="warn if there is no run to continue; runs are continued without it, too",
+        help="warn if DIR has no interrupted run; with or without this option, an interrupted run "
+        "is continued",
     )
     return parser
 
 
 def run(options: argparse.Namespace) -> None:
-    """Fine-tune, then print the measures of BM25 and of the model before and after."""
+    """Fine-tune, then print the measures of BM25 and of the model before and after training."""
     from spade_pyserini.train.finetune_options import FinetuneOptions, prepare_inputs
 
     values = {field.name: getattr(options, field.name) for field in fields(FinetuneOptions)}
     settings = FinetuneOptions(**{**values, "text_fields": tuple(options.text_fields)})
     output, data_dir = Path(options.output), options.data_dir
-    inputs = prepare_inputs(settings, output, data_dir)  # before torch is loaded
+    inputs = prepare_inputs(settings, output, data_dir)  # report mistakes before loading torch
 
     from spade_pyserini.formats.tables import text_table
     from spade_pyserini.train.finetune import finetune
@@ -68,10 +80,49 @@ def run(options: argparse.Namespace) -> None:
     rows = [[row.system, f"{row.mrr:.4f}", f"{row.ndcg:.4f}"] for row in result.rows]
     print(text_table(["dev queries", "MRR@10", "nDCG@10"], rows))
     print(
-        f"{result.queries} queries, exact scores of {result.documents} documents: "
+        f"{result.queries} dev queries, each scored against {result.documents} documents: "
         "the judged ones and BM25's first hits"
     )
-    print(result.model)
+    print(_verdict(result.gain, settings.model))
+    print("\nTo search the documents with the fine-tuned model and measure the run:\n")
+    for words in next_commands(settings, inputs, output, data_dir):
+        print(f"spade {shlex.join(words)}")
+    print(f"\n{result.model}")
+
+
+def _verdict(gain: float, model: str) -> str:
+    """Return a sentence that compares the fine-tuned model with the model before."""
+    if gain > 0:
+        rise = f"better than {model} on these queries: MRR@10 rose by {gain:.4f}"
+        return f"{rise}; they also chose the checkpoint, so measure the gain on other queries, too"
+    guide = "see the guide (docs/guide/fine-tuning.md)"
+    return f"not better than {model} on these queries: keep using {model}, or {guide}"
+
+
+def next_commands(
+    settings: FinetuneOptions, inputs: FinetuneInputs, output: Path, data_dir: str | None
+) -> list[list[str]]:
+    """Return the commands that lead from the fine-tuned model to the measures of a run."""
+    from spade_pyserini.corpora.topics import topics_name
+    from spade_pyserini.formats.paths import safe_file_name
+    from spade_pyserini.train.finetune_options import dev_files
+
+    source = inputs.corpus
+    columns = [] if source.id_field is None else ["--id-field", source.id_field]
+    columns += [] if source.title_field is None else ["--title-field", source.title_field]
+    columns += ["--text-fields", *source.text_fields] if source.text_fields else []
+    lookup = ["--data-dir", str(data_dir)] if data_dir else []
+    topics, qrels = dev_files(settings, inputs, output)
+    name = f"{source.open(data_dir).name}.{output.resolve().name}"
+    vectors, index = f"encode/{name}", f"index/{name}"
+    run = f"runs/run.{name}.{safe_file_name(topics_name(topics, data_dir=data_dir))}.txt"
+    model = ["--model", str(output / "best"), "--output", vectors]
+    return [
+        ["encode", "--corpus", source.corpus, *columns, *lookup, *model],
+        ["index", "--input", vectors],
+        ["search", "--index", index, "--topics", topics, *lookup],
+        ["evaluate", "--qrels", qrels, "--run", run, *lookup],
+    ]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Translate parameters in the library's messages to the flags of a command.
+"""Translate parameter names in the library's error messages to the flags of a command.
 
 The library names parameters in call syntax, because most of its callers are programs. Someone who
 typed a command reads ``--overwrite`` where the library says ``overwrite=True``.
@@ -9,15 +9,17 @@ from __future__ import annotations
 import argparse
 import re
 
+# The metavar of a flag whose value is a name or a path
+NAMED = re.compile(r"NAME|PATH|FILE|DIR|RUN|QRELS")
 # A parameter follows a space, a bracket or a backtick, or starts the message. Paths such as
-# /data/k=5 and quoted text of the user stay.
+# /data/k=5 and quoted user input do not match.
 PARAMETER = re.compile(
     r"""(?<![^\s(`])(\w+)=('[^']*'|"[^"]*"|\.\.\.|[^\s,;:()`'"]*[^\s,;:()`'".])"""
 )
 
 
 def flag_names(parser: argparse.ArgumentParser) -> dict[str, str]:
-    """Flag by parameter name: ``{"data_dir": "--data-dir", ...}``."""
+    """Return the flag of each parameter: ``{"data_dir": "--data-dir", ...}``."""
     return {
         action.dest: next(text for text in action.option_strings if text.startswith("--"))
         for action in parser._actions
@@ -25,11 +27,28 @@ def flag_names(parser: argparse.ArgumentParser) -> dict[str, str]:
     }
 
 
+def empty_names(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[str]:
+    """Return the flags of names and paths whose value is empty, which is always a mistake.
+
+    A shell gives an empty value for a variable that is not set: ``--model "$MODEL"``.
+    """
+    named = (action for action in parser._actions if NAMED.search(str(action.metavar)))
+    return [
+        flag_names(parser).get(action.dest, str(action.metavar))
+        for action in named
+        if "" in _values(getattr(options, action.dest, None))
+    ]
+
+
+def _values(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
 def with_flags(message: str, flags: dict[str, str]) -> str:
     """Rewrite ``name=True`` as ``--name`` and ``name=VALUE`` as ``--name VALUE``.
 
-    Other names stay, unless the command has ``--set KEY=VALUE`` for the settings of a recipe: then
-    ``name=VALUE`` becomes ``--set name=VALUE``.
+    A name without a flag is left unchanged, unless the command has ``--set KEY=VALUE`` for the
+    settings of a recipe: then ``name=VALUE`` becomes ``--set name=VALUE``.
     """
 
     def rewrite(match: re.Match[str]) -> str:

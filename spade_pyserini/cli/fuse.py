@@ -18,7 +18,14 @@ def parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--run", "--runs", required=True, nargs="+", metavar="FILE", help="two or more TREC runs")
     add("--method", choices=METHODS, default="rrf", help="fuse ranks (rrf) or normalised scores")
-    add("--rrf-k", "--rrf.k", type=arguments.positive, default=60, metavar="K", help="the k of rrf")
+    add(
+        "--rrf-k",
+        "--rrf.k",
+        type=arguments.positive,
+        default=60,
+        metavar="K",
+        help="constant k of reciprocal rank fusion (rrf)",
+    )
     add("--weights", type=float, nargs="+", metavar="W", help="weight of each run (default: 1)")
     add("--hits", type=arguments.positive, default=1000, metavar="N", help="hits per topic")
     add("--output", required=True, metavar="FILE", help="the fused run")
@@ -34,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
     for path in options.run:
         runs.append(read_run(path))
         if not runs[-1]:
-            raise InputError("the run is empty", path)
+            raise InputError("the run is empty; give a run with hits", path)
     fused = fuse(runs, options.method, options.rrf_k, options.weights, options.hits)
     write_run(fused, options.output, options.method, options.overwrite)
     print(options.output)

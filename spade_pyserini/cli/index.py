@@ -33,25 +33,43 @@ def parser() -> argparse.ArgumentParser:
         "--builder",
         choices=("direct", "anserini"),
         help="direct: write impacts as term frequencies (default); "
-        "anserini: run Anserini's IndexCollection, the reference",
+        "anserini: run Anserini's IndexCollection, the reference implementation",
     )
     add("--threads", type=arguments.threads, default=2, metavar="N", help="indexing threads")
     add("--optimize", action="store_true", help="merge all segments into one")
     add(
         "--reorder",
         action="store_true",
-        help="store documents with common terms next to each other: a smaller index, but all "
+        help="store documents that share terms next to each other; the index gets smaller, but all "
         "vectors must fit in memory",
     )
     add("--overwrite", action="store_true", help="replace an existing index")
+    pruning = parser.add_argument_group(
+        "static pruning: makes an index smaller and faster, and scores less exact"
+    )
+    pruning.add_argument(
+        "--keep",
+        type=float,
+        metavar="SHARE",
+        help="index the largest impacts of each document, until their sum reaches this share of "
+        "the sum of all its impacts (such as 0.9; default: 1, all)",
+    )
+    pruning.add_argument(
+        "--prune-ratio",
+        type=float,
+        metavar="R",
+        help="leave out impacts below R times the largest impact of their document (default: 0)",
+    )
     foreign = parser.add_argument_group("vectors of another tool")
     foreign.add_argument(
         "--foreign",
         action="store_true",
-        help="--input was written by another tool; check every line before indexing",
+        help="another tool wrote the vectors of --input; check every line",
     )
     foreign.add_argument(
-        "--tokenizer", metavar="NAME|PATH", help="tokenizer of these vectors, to check the terms"
+        "--tokenizer",
+        metavar="NAME|PATH",
+        help="tokenizer of the vectors: all terms must be in its vocabulary, and searches use it",
     )
     existing = parser.add_argument_group("an existing index")
     existing.add_argument(
@@ -60,9 +78,11 @@ def parser() -> argparse.ArgumentParser:
         help="run Lucene's CheckIndex; with --input, also compare the index with the vectors",
     )
     existing.add_argument(
-        "--add", action="store_true", help="add or replace the documents of --input"
+        "--add",
+        action="store_true",
+        help="add the documents of --input; they replace documents with the same ids",
     )
-    existing.add_argument("--delete", nargs="+", metavar="ID", help="delete documents")
+    existing.add_argument("--delete", nargs="+", metavar="ID", help="delete documents by id")
     bm25 = parser.add_argument_group("BM25, for comparison")
     bm25.add_argument("--bm25", action="store_true", help="index the text of --corpus for BM25")
     arguments.add_corpus(bm25)
@@ -94,6 +114,8 @@ def run(options: argparse.Namespace) -> None:
         threads=options.threads,
         optimize=options.optimize,
         reorder=options.reorder,
+        keep=1.0 if options.keep is None else options.keep,
+        prune_ratio=options.prune_ratio or 0.0,
     )
     if options.verify:
         verify_index(output, source)
@@ -116,8 +138,15 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("choose one of --bm25, --foreign, --verify, --add and --delete")
     if options.bm25 != bool(options.corpus):
         raise UsageError("give either --input DIR, or --bm25 --corpus NAME|PATH")
-    no_vectors = options.bm25 or options.delete or (options.verify and options.output)
-    if (options.input and (options.bm25 or options.delete)) or not (options.input or no_vectors):
+    if options.input and (options.bm25 or options.delete):
+        raise UsageError(
+            f"--input cannot be combined with {'--bm25' if options.bm25 else '--delete'}"
+        )
+    if options.add and not options.input:
+        raise UsageError("--add needs --input DIR, the vectors to add")
+    if options.verify and not (options.input or options.output):
+        raise UsageError("--verify needs --output DIR, the index, or --input DIR, its vectors")
+    if not (options.input or options.bm25 or options.delete or options.verify):
         raise UsageError("give either --input DIR, or --bm25 --corpus NAME|PATH")
     if (options.add or options.delete) and not options.output:
         raise UsageError("--add and --delete need --output DIR, the index to change")
@@ -128,7 +157,15 @@ def _check(options: argparse.Namespace) -> None:
             if getattr(options, name):
                 raise UsageError(f"--{name} applies only when an index is built")
     if options.reorder and any(getattr(options, mode) for mode in MODES):
-        raise UsageError("--reorder applies only when an index of --input DIR is built")
+        raise UsageError(
+            "--reorder does not apply with --bm25, --foreign, --verify, --add or --delete"
+        )
+    for name in ("keep", "prune_ratio"):
+        if getattr(options, name) is None:
+            continue
+        if any(getattr(options, mode) for mode in MODES if mode != "foreign"):
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{flag} applies only when an impact index is built")
     if options.tokenizer and not options.foreign:
         raise UsageError("--tokenizer applies only with --foreign")
     for name in TRANSFORMS:

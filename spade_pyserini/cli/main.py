@@ -1,6 +1,6 @@
 """``spade``: find the command, run it, and turn errors into one line and an exit code.
 
-Exit codes: 0 done, 1 the work failed, 2 the call was wrong, 130 interrupted.
+Exit codes: 0 success, 1 the work failed, 2 the arguments are wrong, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -13,9 +13,14 @@ import sys
 
 from spade_pyserini import __version__
 from spade_pyserini.cli import registry
-from spade_pyserini.cli.flags import flag_names, with_flags
-from spade_pyserini.errors import SpadeError
+from spade_pyserini.cli.flags import empty_names, flag_names, with_flags
+from spade_pyserini.errors import SpadeError, is_out_of_memory
 from spade_pyserini.formats.atomic import FULL, is_full
+
+NO_MEMORY = (
+    "there is not enough memory; choose smaller sizes (batch, model), close other programs, "
+    "or raise the limit of this one (ulimit -v)"
+)
 
 
 def main(arguments: list[str] | None = None, prog: str = "spade") -> int:
@@ -50,9 +55,12 @@ def run_command(name: str, arguments: list[str], prog: str) -> int:
     parser = command.parser()
     parser.prog = prog
     options = parser.parse_args(arguments)
+    if empty := empty_names(parser, options):
+        print(f"error: {empty[0]} is empty; give a value, or leave it out", file=sys.stderr)
+        return 2
     log_to_stderr(options.verbose)
     try:
-        os.getcwd()  # noqa: PTH109 - Path.cwd() does the same
+        os.getcwd()  # noqa: PTH109 - only the error is needed, not a Path
     except FileNotFoundError:
         print("error: the current folder was deleted; change to another one", file=sys.stderr)
         return 1
@@ -60,6 +68,9 @@ def run_command(name: str, arguments: list[str], prog: str) -> int:
         command.run(options)
         sys.stdout.flush()
     except SpadeError as error:
+        if is_out_of_memory(error):
+            print(f"error: {NO_MEMORY}", file=sys.stderr)
+            return 1
         print(f"error: {with_flags(str(error), flag_names(parser))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
@@ -73,12 +84,15 @@ def run_command(name: str, arguments: list[str], prog: str) -> int:
         reason = FULL if is_full(error) else error.strerror or error
         print(f"error: {where}{reason}", file=sys.stderr)
         return 1
-    except Exception:
+    except Exception as error:
+        if is_out_of_memory(error):
+            print(f"error: {NO_MEMORY}", file=sys.stderr)
+            return 1
         if sys.flags.optimize < 2:
             raise
         cure = "use python -O, or unset PYTHONOPTIMIZE"
         print(
-            f"error: transformers needs docstrings, python -OO removes them; {cure}",
+            f"error: transformers needs docstrings, which python -OO removes; {cure}",
             file=sys.stderr,
         )
         return 1
@@ -93,7 +107,7 @@ def escape_unprintable() -> None:
 
 
 def call(name: str, arguments: list[str]) -> None:
-    """Run a command from within another; errors go to the caller."""
+    """Run a command from within another command; exceptions propagate to the caller."""
     command = registry.load(name)
     command.run(command.parser().parse_args(arguments))
 

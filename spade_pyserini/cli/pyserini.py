@@ -1,4 +1,4 @@
-"""``spade pyserini``: run any Pyserini module on the Java that this package finds."""
+"""``spade pyserini``: run any Pyserini module with the Java runtime that this package finds."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ EXAMPLE = """spade pyserini search.lucene --impact --min-idf -1 --index index/py
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade pyserini``."""
-    description = "Run a Pyserini module, unchanged, on the Java that spade finds."
+    description = "Run a Pyserini module, unchanged, with the Java runtime that spade finds."
     parser = arguments.new_parser("pyserini", description, EXAMPLE)
     parser.add_argument(
-        "module", metavar="MODULE", help="for example search.lucene, for pyserini.search.lucene"
+        "module", metavar="MODULE", help="module in pyserini, such as search.lucene"
     )
     parser.add_argument(
         "arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments of the module"

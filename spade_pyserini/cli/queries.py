@@ -1,4 +1,4 @@
-"""Answer queries on a terminal: one of ``spade search --query``, or several at a prompt."""
+"""Answer the query of ``spade search --query``, or queries that a user types at a prompt."""
 
 from __future__ import annotations
 
@@ -27,12 +27,15 @@ logger = logging.getLogger(__name__)
 
 
 def on_terminal() -> bool:
-    """Whether a person can type queries and read the answers."""
+    """Return whether input and output are a terminal, on which a user can type queries."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def use_color(choice: str) -> bool:
-    """Whether to print colours: ``always``, ``never``, or ``auto`` for terminals that have them."""
+    """Return whether to print colours.
+
+    ``choice`` is ``always``, ``never``, or ``auto``: only on a terminal, unless NO_COLOR is set.
+    """
     if choice != "auto":
         return choice == "always"
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
@@ -65,7 +68,10 @@ def answer_queries(options: argparse.Namespace) -> None:
 
 
 def query_model(options: argparse.Namespace) -> MakeQueries | None:
-    """The model of ``--query-encoder``; mistakes in its name are found before torch is loaded."""
+    """Return a function that loads the model of ``--query-encoder``; None without that option.
+
+    The name of the model is checked here, before torch is loaded.
+    """
     if options.query_encoder is None:
         return None
     from spade_pyserini.models.systems.recognise import check_model
@@ -77,7 +83,7 @@ def query_model(options: argparse.Namespace) -> MakeQueries | None:
 
 def _typed_queries(searcher: Searcher) -> Iterator[str]:
     """Yield lines from the terminal, until an empty one or Ctrl-D."""
-    with suppress(ImportError):  # on Windows
+    with suppress(ImportError):  # Windows has no readline
         import readline  # noqa: F401 - gives `input` a history and editing keys
     count = f"{searcher.manifest.documents:,} documents"
     print(f"{searcher.index}: {count}. Type a query; an empty line or Ctrl-D ends.")
@@ -92,15 +98,16 @@ def _typed_queries(searcher: Searcher) -> Iterator[str]:
         if is_valid_unicode(query):
             yield query
         else:
-            print("this is not valid Unicode; check the encoding of the terminal")
+            print("the query is not valid Unicode; check the encoding of the terminal")
 
 
 def _finder(
     options: argparse.Namespace, searcher: Searcher
 ) -> Callable[[Collection[str]], Mapping[str, Document]] | None:
-    """A function that returns documents by id; None if the texts cannot be read.
+    """Return a function that finds documents by id, or None if the texts cannot be read.
 
-    Errors of a corpus that the user named are raised, those of a remembered one are only logged.
+    Errors of a corpus given with ``--corpus`` are raised. Errors of the corpus that the index
+    manifest records are only logged.
     """
     from spade_pyserini.search.texts import AUTOMATIC, Texts, divided_like, open_texts
 
@@ -128,7 +135,7 @@ def _find_or_log(texts: Texts, docids: Collection[str]) -> Mapping[str, Document
 
 
 def _log_missing_texts(error: Exception) -> None:
-    logger.warning("no texts are shown: %s; --corpus NAME|PATH shows them", error)
+    logger.warning("no texts are shown: %s; give their corpus with --corpus NAME|PATH", error)
 
 
 def _log_ignored(query: str, searcher: Searcher) -> None:

@@ -21,7 +21,7 @@ GROUPS = {
     "start here": {
         "demo": "encode, index, search and score the built-in corpus, with BM25 for comparison",
         "doctor": "check what is installed and say how to repair it",
-        "corpora": "list the collections that are known by name",
+        "corpora": "list the collections that commands accept by name",
     },
     "from documents to measures": {
         "encode": "documents to impact vectors          encode/<corpus>.<model>/",
@@ -29,34 +29,34 @@ GROUPS = {
         "search": "topics or a query to ranked hits     runs/run.<corpus>.<model>.<topics>.txt",
         "evaluate": "score runs against relevance judgements, with significance tests",
     },
-    "to look at": {
-        "serve": "a page and a JSON server for an index: search, compare with BM25, see why",
+    "in the browser": {
+        "serve": "web page and JSON API for an index: search, compare with BM25, explain matches",
     },
     "models and texts": {
         "finetune": "fine-tune a model on your own queries and relevant documents",
-        "train": "train the dual encoder with a recipe",
-        "expand": "predict queries for documents (docT5query) with a seq2seq model",
+        "train": "train SpaDE or another system with a recipe",
+        "expand": "predict queries for documents (docT5query), or terms (TILDE)",
     },
-    "other runs, to compare and to combine": {
-        "dense": "run of a dense model, searched exactly with FAISS",
+    "baselines, re-ranking and fusion": {
+        "dense": "retrieve with a dense model, by exact search with FAISS",
         "rerank": "re-rank a run with a cross-encoder",
         "fuse": "fuse several runs into one",
     },
     "other engines": {
-        "export": "export an index to CIFF, PISA, OpenSearch or Milvus",
+        "export": "export an index to OpenSearch, Milvus, PISA or another engine",
     },
     "analysis": {
-        "breakdown": "measures by how many terms topics and relevant documents share",
+        "breakdown": "score runs by the term overlap of topics and relevant documents",
         "compare": "compare two runs topic by topic",
-        "stats": "size, terms and impacts of an index",
+        "stats": "print the size, terms and impacts of an index",
         "explain": "show why a document matches a query, and which terms the model added",
-        "sweep": "effectiveness, latency and index size over alpha, gamma, k and prune_ratio",
-        "report": "one HTML page about several runs",
-        "reproduce": "run the commands behind published figures and check the figures",
+        "sweep": "measure effectiveness and cost for several alpha, gamma, k and prune_ratio",
+        "report": "write an HTML report on one or more runs",
+        "reproduce": "run the commands behind published results and check the results",
     },
     "plain Pyserini": {
-        "topics": "write topics as WordPieces",
-        "pyserini": "run any Pyserini module on the Java that spade finds",
+        "topics": "write topics as WordPieces, for Pyserini or another engine",
+        "pyserini": "run any Pyserini module with the Java runtime that spade finds",
     },
     "shell": {
         "completion": "print a completion script for bash or zsh",
@@ -71,7 +71,7 @@ def load(name: str) -> Command:
 
 
 def overview(prog: str) -> str:
-    """Text of ``spade --help``: every command in its group."""
+    """Return the text of ``spade --help``, which lists the commands in groups."""
     lines = [f"usage: {prog} COMMAND [OPTION ...]", f"       {prog} COMMAND --help"]
     lines.append(f"       {prog} --version")
     width = max(map(len, SUMMARIES))

@@ -1,4 +1,4 @@
-"""``spade report``: one HTML page about several runs."""
+"""``spade report``: write an HTML report on one or more runs."""
 
 from __future__ import annotations
 
@@ -23,17 +23,23 @@ EXAMPLE = """spade report --qrels pydoc/test --topics pydoc/test \\
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade report``."""
-    parser = arguments.new_parser("report", "Write one HTML page about several runs.", EXAMPLE)
+    parser = arguments.new_parser("report", "Write an HTML report on one or more runs.", EXAMPLE)
     add = parser.add_argument
     arguments.add_judgements(parser)
     add("--run", required=True, nargs="+", metavar="FILE", help="one or more TREC runs")
-    add("--baseline", metavar="RUN", help="compare the other runs with it (default: the first)")
+    add("--baseline", metavar="RUN", help="run to compare with the other runs (default: the first)")
     add("--topics", metavar="NAME|FILE", help="show the texts of these topics")
     arguments.add_corpus(parser, summary="show the texts of documents from this corpus")
-    add("--sweep", action="append", default=[], metavar="DIR", help="show the figures of a sweep")
+    add(
+        "--sweep",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="show the figures of an output folder of `spade sweep`",
+    )
     add("--breakdown", metavar="FILE", help="output of `spade breakdown --format csv`")
     add("--title", metavar="TEXT", help="title of the page (default: the models and the topics)")
-    add("--output", required=True, metavar="FILE", help="the page, .html")
+    add("--output", required=True, metavar="FILE", help="the .html file to write")
     add("--overwrite", action="store_true", help="replace an existing page")
     return parser
 

@@ -1,4 +1,4 @@
-"""``spade reproduce``: run the commands behind published figures and check the figures."""
+"""``spade reproduce``: run the commands behind published results and check the results."""
 
 from __future__ import annotations
 
@@ -17,42 +17,62 @@ from spade_pyserini.analysis.reproduce import (
     run_command,
     with_seed,
 )
+from spade_pyserini.analysis.tables.spec import TABLES
 from spade_pyserini.cli import arguments, registry
 from spade_pyserini.cli.flags import flag_names
+from spade_pyserini.cli.tables import list_tables, run_table
 from spade_pyserini.errors import SpadeError, UsageError
 from spade_pyserini.formats.tables import text_table
 
 EXAMPLE = """spade reproduce --list
-  spade reproduce --condition bm25-pydoc"""
+  spade reproduce --condition bm25-pydoc
+  spade reproduce --condition table1 --steps 100 --data-dir DIR"""
+
+MODEL_HELP = (
+    f"model to use for {ANY_MODEL} in the commands; for a table, a SpaDE model to start from"
+)
 
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade reproduce``."""
-    description = "Run the commands of a condition and check the figures of its runs."
+    description = (
+        "Run the commands of a condition (an experiment with a name) and compare the measures of "
+        "its runs with the published values."
+    )
     parser = arguments.new_parser("reproduce", description, EXAMPLE)
     add = parser.add_argument
     action = parser.add_mutually_exclusive_group(required=True)
-    action.add_argument("--list", action="store_true", help="print all conditions and figures")
+    action.add_argument(
+        "--list", action="store_true", help="print all conditions and expected values"
+    )
     action.add_argument("--condition", metavar="NAME", help="run the commands of this condition")
     add("--dry-run", action="store_true", help="print the commands, run nothing")
-    add("--model", metavar="NAME|PATH", help=f"model for commands that name {ANY_MODEL}")
-    add("--seed", type=int, metavar="N", help=f"seed for commands that name {SEED} (default: 0)")
-    add("--check-paper", action="store_true", help="also fail if a figure differs from the paper's")
-    add("--file", metavar="FILE", help="conditions, a YAML file (default: those of this package)")
+    add("--model", metavar="NAME|PATH", help=MODEL_HELP)
+    add("--seed", type=int, metavar="N", help=f"value of {SEED} in the commands (default: 0)")
+    add("--steps", type=arguments.positive, metavar="N", help="for a table: steps of each training")
+    add("--check-paper", action="store_true", help="also fail if a value differs from the paper's")
+    add("--file", metavar="FILE", help="YAML file of conditions (default: those of this package)")
     arguments.add_data_dir(parser)
     return parser
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the conditions, or run one and print each figure next to the expected one."""
+    """Print the conditions, or run one and print each measured value next to the expected one."""
+    if options.condition in TABLES:
+        run_table(options)
+        return
+    if options.steps is not None:
+        raise UsageError(f"--steps applies only with --condition {' or '.join(TABLES)}")
     conditions = read_conditions(Path(options.file or CONDITIONS), registry.SUMMARIES)
     if options.list:
         print(_listing(conditions))
+        if options.file is None:
+            print(list_tables())
         return
     condition = _chosen(conditions, options)
     lines = command_lines(condition, options.model)
     if not options.dry_run and any(ANY_MODEL in line for line in lines):
-        raise UsageError(f"the commands name {ANY_MODEL}: give a trained model with --model")
+        raise UsageError(f"the commands contain {ANY_MODEL}: give a trained model with --model")
     if not options.dry_run:
         check_collection(condition, options.data_dir)
     print(condition.title)
@@ -68,26 +88,26 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _chosen(conditions: dict[str, Condition], options: argparse.Namespace) -> Condition:
-    """The condition that ``--condition`` names, with ``--seed``."""
+    """Return the condition that ``--condition`` names, with the seed of ``--seed``."""
     if options.condition not in conditions:
-        raise UsageError(f"there is no condition {options.condition!r}; see --list")
+        raise UsageError(f"there is no condition {options.condition!r}; --list prints all names")
     condition = conditions[options.condition]
     if options.seed is not None and not any(SEED in command for command in condition.commands):
-        raise UsageError(f"no command of {condition.name} takes a --seed")
+        raise UsageError(f"no command of {condition.name} has a seed; leave out --seed")
     if options.model and not any(ANY_MODEL in command for command in condition.commands):
         raise UsageError(f"{condition.name} uses the model {condition.model}; leave out --model")
     return with_seed(condition, options.seed or 0)
 
 
 def _with_data_dir(words: list[str], data_dir: Path | None) -> list[str]:
-    """A command line with ``--data-dir``, if the command has that option."""
+    """Return a command line with ``--data-dir`` added, if the command has that option."""
     if data_dir is None or "data_dir" not in flag_names(registry.load(words[0]).parser()):
         return words
     return [*words, "--data-dir", str(data_dir)]
 
 
 def _listing(conditions: dict[str, Condition]) -> str:
-    """A row for each run that is checked; the name of a condition is in its first row only."""
+    """Return a table with a row for each run; the first row of a condition has its name."""
     rows = []
     for condition in conditions.values():
         names = [condition.name, condition.collection]
@@ -95,7 +115,7 @@ def _listing(conditions: dict[str, Condition]) -> str:
             run = Path(expected.run).name
             rows.append([*names, run, expected.qrels, _figures(expected), expected.source])
             names = ["", ""]
-    header = ["condition", "collection", "run", "judgements", "figures", "source"]
+    header = ["condition", "collection", "run", "judgements", "values", "source"]
     return text_table(header, rows, left=(0, 1, 2, 3, 4, 5))
 
 
@@ -104,7 +124,10 @@ def _figures(expected: Expected) -> str:
 
 
 def _report(figures: list[CheckedFigure], check_paper: bool) -> None:
-    """Print every figure next to the expected one; fail if a figure that must agree differs."""
+    """Print each measured value next to the expected one; fail if a value differs.
+
+    Values from the paper count only with ``check_paper``.
+    """
     failed = 0
     rows = []
     for figure in figures:
@@ -124,7 +147,7 @@ def _report(figures: list[CheckedFigure], check_paper: bool) -> None:
     header = ["judgements", "measure", "expected", "measured", "source", ""]
     print(f"\n{text_table(header, rows, left=(0, 1, 4, 5))}")
     if failed:
-        raise SpadeError(f"{failed} of {len(figures)} figures differ from the expected ones")
+        raise SpadeError(f"{failed} of {len(figures)} values differ from the expected ones")
 
 
 if __name__ == "__main__":

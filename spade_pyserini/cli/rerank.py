@@ -30,19 +30,20 @@ def parser() -> argparse.ArgumentParser:
         nargs="+",
         default=DEPTHS,
         metavar="N",
-        help="number of hits to re-rank; one run is written for each depth",
+        help="numbers of hits to re-rank; one run is written for each number",
     )
     add(
         "--output-prefix",
         metavar="PATH",
-        help="runs are called PATH.rerank-N.txt (default: the run's path without .txt)",
+        help="write the runs to PATH.rerank-N.txt (default: the path of --run without .txt)",
     )
-    add("--qrels", metavar="NAME|FILE", help="print MRR@10 by depth on these judgements")
+    add("--qrels", metavar="NAME|FILE", help="print MRR@10 by depth for these judgements")
     add(
         "--max-length",
         type=arguments.positive,
         metavar="N",
-        help="maximum number of tokens of a query and its document together (default: the model's)",
+        help="maximum number of tokens of a query and its document together (default: the model's "
+        "value)",
     )
     add("--batch-size", type=arguments.positive, default=32, metavar="N", help="pairs per batch")
     add("--overwrite", action="store_true", help="replace existing runs")
@@ -64,8 +65,8 @@ def run(options: argparse.Namespace) -> None:
         refuse_existing(output, options.overwrite)
     first_stage = read_run(options.run)
     if not first_stage:
-        raise InputError("the run is empty", options.run)
-    if options.qrels:  # fail now, not after the work, if the judgements are of other topics
+        raise InputError("the run is empty; give a run with hits", options.run)
+    if options.qrels:  # fail before the work if the judgements have no topic of the run
         _table(options, {"first stage": first_stage})
     topics = read_topics(options.topics, data_dir=options.data_dir)
     corpus = arguments.open_corpus(options)
@@ -90,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _table(options: argparse.Namespace, runs: dict[str, list[Ranking]]) -> str:
-    """MRR@10 by depth, as in the paper's Table 4."""
+    """Return a table of MRR@10 by depth, as in Table 4 of the SpaDE paper."""
     from spade_pyserini.corpora.qrels import read_qrels, relevance_level
     from spade_pyserini.evaluate import compare_runs, parse_measures
     from spade_pyserini.evaluate.conventions import conventions
@@ -100,7 +101,7 @@ def _table(options: argparse.Namespace, runs: dict[str, list[Ranking]]) -> str:
     level = relevance_level(options.qrels, data_dir=options.data_dir)
     comparison = compare_runs(qrels, runs, parse_measures(["MRR@10"]), level=level)
     first = dict([next(iter(runs.items()))])
-    notes = conventions(qrels, first, level=level)
+    notes = conventions(comparison, qrels, first)
     return f"{render(comparison.header(), comparison.rows())}\n{notes}"
 
 

@@ -22,18 +22,18 @@ def parser() -> argparse.ArgumentParser:
     description = (
         "Search an index for topics or a query; with neither, for queries typed at a prompt. "
         "The manifest of an impact index records how queries are encoded; for SpaDE, a query is "
-        "split into WordPieces, and a repeated one counts once."
+        "split into WordPieces, and a repeated WordPiece counts once."
     )
     parser = arguments.new_parser("search", description, EXAMPLE)
     add = parser.add_argument
     add("--index", required=True, metavar="DIR", help="an index of `spade index`")
     add("--topics", metavar="NAME|FILE", help=arguments.TOPICS_HELP)
     arguments.add_data_dir(parser)
-    add("--query", metavar="TEXT", help="search this text and print the hits; instead of --topics")
-    summary = "show titles and snippets from this corpus (default: the one of the index)"
+    add("--query", metavar="TEXT", help="instead of --topics: print the hits of this query")
+    summary = "show titles and snippets from this corpus (default: the corpus of the index)"
     arguments.add_corpus(parser, summary=summary)
     add("--json", action="store_true", help="with --query: print JSON")
-    add("--color", choices=("auto", "always", "never"), default="auto", help="mark matched words")
+    add("--color", choices=("auto", "always", "never"), default="auto", help="when to colour words")
     add("--output", metavar="FILE", help="the run (default: runs/run.INDEX.TOPICS.txt)")
     add(
         "--hits",
@@ -65,8 +65,8 @@ def parser() -> argparse.ArgumentParser:
         nargs="?",
         const="vector",
         metavar="FIELD",
-        help="--topics are encoded already: a term of weight n is written n times, or JSON lines "
-        "with the weights in FIELD (default: vector)",
+        help="--topics is already encoded: it has each term of weight n written n times, or is "
+        "JSON lines with term weights in FIELD (default: vector)",
     )
     add("--k1", type=float, default=0.9, help="k1 of BM25, for a BM25 index")
     add("--b", type=float, default=0.4, help="b of BM25, for a BM25 index")
@@ -83,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
         "--max-passage-delimiter",
         default="#",
         metavar="TEXT",
-        help="text between the ids of document and passage",
+        help="text between the document id and the passage number in a passage id",
     )
     add("--overwrite", action="store_true", help="replace an existing run")
     add(
@@ -111,19 +111,19 @@ def _check(options: argparse.Namespace) -> None:
     if options.topics and options.query:
         raise UsageError("give either --topics NAME|FILE or --query TEXT, not both")
     if options.query_encoder and options.pre_encoded:
-        raise UsageError("--pre-encoded topics need no --query-encoder; leave it out")
+        raise UsageError("--pre-encoded topics need no query encoder; leave out --query-encoder")
     if options.pre_encoded and not options.topics:
         raise UsageError("--pre-encoded applies only with --topics FILE")
     if options.topics:
         for name in ("corpus", "json"):
             if getattr(options, name):
-                raise UsageError(f"--{name} applies only with --query, not --topics")
+                raise UsageError(f"--{name} does not apply with --topics")
         return
     for name in ("output", "remove_query", "overwrite"):
         if getattr(options, name):
             raise UsageError(f"--{name.replace('_', '-')} applies only with --topics")
     if not options.query and (options.json or not queries.on_terminal()):
-        raise UsageError("give --query TEXT or --topics NAME|FILE; only a terminal has a prompt")
+        raise UsageError("give --query TEXT or --topics NAME|FILE; the prompt needs a terminal")
 
 
 def _search_topics(options: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""``spade serve``: a page and a JSON server for an index."""
+"""``spade serve``: serve an index as a web page and a JSON API."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ logger = logging.getLogger(__name__)
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade serve``."""
     description = (
-        "Serve an index: a page to search, to compare with BM25 and to see why a document matches, "
-        "and the same as JSON. Only this machine can reach it, unless --host says otherwise. "
-        "If the index changes, the new one is served. Ctrl-C stops the server."
+        "Serve an index: a web page to search, to compare with BM25 and to see why a document "
+        "matches, and a JSON API. Only this machine can connect, unless you set --host. "
+        "If the index changes, the server opens the new version. Ctrl-C stops the server."
     )
     parser = arguments.new_parser("serve", description, EXAMPLE)
     add = parser.add_argument
     add("--index", required=True, metavar="DIR", help="an impact index of `spade index`")
     add("--bm25", metavar="DIR", help="a BM25 index of the same documents, to compare with")
-    summary = "show the texts of this corpus (default: the one of the index)"
+    summary = "show the texts of this corpus (default: the corpus of the index)"
     arguments.add_corpus(parser, summary=summary)
     add(
         "--qrels",
         nargs="+",
         default=[],
         metavar="NAME|FILE",
-        help="show the judgements of queries that are topics of these splits or qrels files",
+        help="show judgements for queries that are topics of these splits or qrels files",
     )
     add("--topics", metavar="NAME|FILE", help="the topics of --qrels, if that is a file")
-    add("--model", metavar="NAME|DIR", help="expand texts with this model, loaded when needed")
+    add("--model", metavar="NAME|DIR", help="model to expand texts with, loaded at first use")
     add("--tokenizer", metavar="NAME|PATH", help="tokenizer, if another tool built the index")
     arguments.add_data_dir(parser)
     add("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all networks")
@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
         type=arguments.positive,
         default=10,
         metavar="SECONDS",
-        help="give up a request after this time",
+        help="refuse a request that takes longer",
     )
     return parser
 
@@ -74,8 +74,8 @@ def run(options: argparse.Namespace) -> None:
     listener = server.listen(options.host, options.port)
     if not server.is_loopback(options.host):
         logger.warning(
-            "%s can be reached from other machines: anyone there can read the documents of the "
-            "index. There is no login and no encryption; use a proxy that adds both",
+            "%s can be reached from other machines: their users can read the documents of the "
+            "index. The server has no login and no encryption; use a proxy that adds both",
             options.host,
         )
     with listener:
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _options(options: argparse.Namespace) -> ServeOptions:
-    """Return what to serve. Wrong paths and names are errors here, before the server starts."""
+    """Check paths and names before the server starts; return the options of the server."""
     from spade_pyserini.formats.query_side import BOOLEAN
     from spade_pyserini.index.opening import locate
     from spade_pyserini.models.hub import UNTRAINED, resolve_model
@@ -109,7 +109,9 @@ def _options(options: argparse.Namespace) -> ServeOptions:
     index = Path(options.index)
     manifest = locate(index, foreign=bool(options.tokenizer)).manifest
     if manifest.query != BOOLEAN:
-        message = f"{index} needs {manifest.query.kind} queries, but the server has boolean ones"
+        message = (
+            f"{index} needs {manifest.query.kind} queries, but the server has only boolean queries"
+        )
         raise UsageError(f"{message}; use `spade search`")
     limits = Limits(threads=options.threads or default_threads(), seconds=float(options.timeout))
     return ServeOptions(
@@ -125,7 +127,7 @@ def _options(options: argparse.Namespace) -> ServeOptions:
 
 
 def _counts(index: Path, manifest: IndexManifest) -> Path | None:
-    """Return the counts of the corpus, which some models need to weigh the terms of a text."""
+    """Return the file of document frequencies, which some models need, or None if it is missing."""
     from spade_pyserini.analysis.stats import find_counts
 
     return find_counts(index, manifest)
@@ -142,7 +144,7 @@ def _texts_opener(options: argparse.Namespace) -> Callable[[IndexManifest], Text
         if named is None:
             return open_texts(manifest, data_dir=options.data_dir, keep=True)
         segments = [source["segment"] for source in manifest.sources if "segment" in source]
-        # The documents of the index may be passages.
+        # Divide the corpus into the same passages as for the index, so that docids match.
         corpus = apply_transforms(named, segments[0]) if segments else named
         return Texts([corpus], keep=True)
 

@@ -1,4 +1,4 @@
-"""``spade stats``: size, terms and impacts of an index."""
+"""``spade stats``: print the size, terms and impacts of an index."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def parser() -> argparse.ArgumentParser:
     parser = arguments.new_parser("stats", description, EXAMPLE)
     add = parser.add_argument
     add("folder", nargs="?", metavar="DIR", help="an impact index, built by spade or another tool")
-    add("--index", metavar="DIR", help="the index, as in other commands; instead of DIR")
+    add("--index", metavar="DIR", help="the index, instead of the argument DIR")
     add(
         "--frequent",
         type=arguments.integer(0, 10**6),
         default=20,
         metavar="N",
-        help="number of frequent terms to print",
+        help="number of most frequent terms to print",
     )
     add(
         "--counts",
         metavar="FILE",
         help="the .counts.json of the vectors, to find terms that the model adds to many documents "
-        "(default: that of encode/NAME for an index/NAME)",
+        "(default: encode/NAME.counts.json for the index index/NAME)",
     )
     add("--json", action="store_true", help="print JSON")
     return parser

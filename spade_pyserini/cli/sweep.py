@@ -1,4 +1,4 @@
-"""``spade sweep``: effectiveness, latency and index size over alpha, gamma, k and prune_ratio."""
+"""``spade sweep``: measure effectiveness and cost for several alpha, gamma, k and prune_ratio."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ EXAMPLE = """spade encode --corpus pydoc --output encode/pydoc.components --comp
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade sweep``."""
     description = (
-        "Measure effectiveness, latency and index size over alpha, gamma, k and prune_ratio."
+        "Measure effectiveness, latency and index size for several values of alpha, gamma, k and "
+        "prune_ratio."
     )
     parser = arguments.new_parser("sweep", description, EXAMPLE)
     add = parser.add_argument
@@ -35,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
         type=float,
         nargs="+",
         metavar="A",
-        help="weights of term expansion (default: 0 to 1 by 0.1)",
+        help="weights of term expansion (default: 0 to 1 in steps of 0.1)",
     )
     add(
         "--gamma",
@@ -58,31 +59,32 @@ def parser() -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="R",
-        help="drop terms below this fraction of the largest weight of their document (default: as "
-        "the components were encoded)",
+        help="drop terms below this fraction of the largest weight of their document (default: the "
+        "ratio that the components were encoded with)",
     )
     arguments.add_corpus(parser, summary="with --k: the corpus of the components")
     add(
         "--pool",
         nargs="+",
         metavar="RUN[:N]|QRELS",
-        help="with --k: the --pool that the components were encoded with",
+        help="with --k: the values of --pool with which the components were encoded",
     )
     add("--model", metavar="NAME|PATH", help="with --k: the model of the components")
     add(
         "--query-encoder",
         metavar="NAME|PATH",
-        help="the model that encodes queries, for components that need one; it is timed, too",
+        help="the model that encodes queries, for components that need one; the time of the "
+        "model is part of the latency",
     )
-    add("--output", required=True, metavar="DIR", help="folder for sweep.csv, figures and runs")
+    add("--output", required=True, metavar="DIR", help="folder for sweep.csv, plots and runs")
     add("--overwrite", action="store_true", help="discard the results of earlier calls")
     return parser
 
 
 def run(options: argparse.Namespace) -> None:
-    """Measure every setting and print the table."""
+    """Measure every combination of settings and print the table."""
     if not bool(options.k) == bool(options.corpus) == bool(options.model):
-        raise UsageError("--k, --corpus and --model go together")
+        raise UsageError("give --k, --corpus and --model together, or none of them")
     if options.pool and not options.corpus:
         raise UsageError("--pool applies only with --corpus NAME|PATH")
     if not options.verbose:  # the sweep itself logs a line for each setting
@@ -93,7 +95,7 @@ def run(options: argparse.Namespace) -> None:
     from spade_pyserini.formats.vector_manifest import VectorManifest
     from spade_pyserini.models.systems.recognise import check_model
 
-    # Mistakes in names are found before torch is loaded, which takes seconds.
+    # Check names before loading torch, which takes seconds.
     qrels, level = arguments.read_judgements(options)
     topics = read_topics(options.topics, data_dir=options.data_dir)
     VectorManifest.load(Path(options.components))

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
+
+if TYPE_CHECKING:
+    from spade_pyserini.models.queries import QueryEncoder
 
 EXAMPLE = """spade topics --topics pydoc/test --index index/pydoc.spade-mini \\
       --output runs/topics.pydoc-test.wp.tsv
@@ -25,10 +29,10 @@ def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade topics``."""
     description = (
         "Write the terms of each topic, for plain Pyserini or as the queries of another engine: "
-        "its distinct WordPieces or, for an index whose queries have weights, each term with its "
-        "weight. For Pyserini, a term of weight n is written n times. The file is the body of a "
-        "_msearch request for OpenSearch and Elasticsearch, has PyTerrier's query_toks for PISA, "
-        "and sparse vectors for Milvus."
+        "the distinct WordPieces of the topic or, for an index whose queries have weights, each "
+        "term with its weight. For Pyserini, a term of weight n is written n times. For OpenSearch "
+        "and Elasticsearch, the file is the body of an _msearch request; for PISA, it has "
+        "PyTerrier's query_toks; for Milvus, it has sparse vectors."
     )
     parser = arguments.new_parser("topics", description, EXAMPLE)
     add = parser.add_argument
@@ -36,16 +40,23 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_data_dir(parser)
     add("--to", choices=SUFFIXES, default=PYSERINI, help="the engine")
     names = "; ".join(f"{engine}: {' or '.join(ends)}" for engine, ends in SUFFIXES.items())
-    add("--output", required=True, metavar="FILE", help=f"file, whose name ends with ({names})")
-    add("--index", metavar="DIR", help="use the tokenizer of this index")
-    add("--tokenizer", metavar="PATH", help="use this tokenizer.json or model folder instead")
+    add("--output", required=True, metavar="FILE", help=f"file to write ({names})")
+    add("--index", metavar="DIR", help="encode the topics as queries of this index")
+    add("--tokenizer", metavar="PATH", help="instead of --index: a tokenizer.json or model folder")
     add(
-        "--query-encoder", metavar="NAME|PATH", help="the model that encodes the queries of --index"
+        "--query-side",
+        metavar="FILE",
+        help="with --tokenizer: X.queries.json next to an export whose queries have weights",
+    )
+    add(
+        "--query-encoder",
+        metavar="NAME|PATH",
+        help="the model that encodes the queries of --index or --query-side",
     )
     add(
         "--field",
         choices=("rank_features", "sparse_vector"),
-        help="opensearch: type of the field (default: rank_features)",
+        help="opensearch: type of the field with the impacts (default: rank_features)",
     )
     add(
         "--hits",
@@ -62,22 +73,11 @@ def run(options: argparse.Namespace) -> None:
     """Write the topics and print the path of the file."""
     _check(options)
 
-    if options.query_encoder and not options.index:
-        raise UsageError("--query-encoder needs --index DIR, the index to search")
-
-    from spade_pyserini.cli.queries import query_model
     from spade_pyserini.corpora.topics import read_topics
-    from spade_pyserini.index.opening import open_index_queries
-    from spade_pyserini.models.queries import BooleanQueries, QueryEncoder
-    from spade_pyserini.models.wordpieces import WordPieces
     from spade_pyserini.search.wordpiece_topics import write_encoded_topics
 
     topics = read_topics(options.topics, data_dir=options.data_dir)
-    if options.index:
-        model = query_model(options)
-        queries: QueryEncoder = open_index_queries(Path(options.index), queries=model)
-    else:
-        queries = BooleanQueries(WordPieces.load(options.tokenizer))
+    queries = _queries(options)
     if options.to == PYSERINI:
         write_encoded_topics(topics, queries, options.output, options.overwrite)
     else:
@@ -91,6 +91,20 @@ def run(options: argparse.Namespace) -> None:
     print(options.output)
 
 
+def _queries(options: argparse.Namespace) -> QueryEncoder:
+    """Return the query encoder of an index or of an export."""
+    from spade_pyserini.cli.queries import query_model
+
+    model = query_model(options)
+    if options.index:
+        from spade_pyserini.index.opening import open_index_queries
+
+        return open_index_queries(Path(options.index), queries=model)
+    from spade_pyserini.export.queries import read_queries
+
+    return read_queries(options.tokenizer, options.query_side, model)
+
+
 def _check(options: argparse.Namespace) -> None:
     """Raise `UsageError` if options do not fit together."""
     suffixes = SUFFIXES[options.to]
@@ -99,6 +113,10 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError(f"--output must end with {' or '.join(suffixes)}{reason}")
     if bool(options.index) == bool(options.tokenizer):
         raise UsageError("give either --index DIR or --tokenizer PATH")
+    if options.query_side and not options.tokenizer:
+        raise UsageError("--query-side applies only with --tokenizer; leave it out with --index")
+    if options.query_encoder and not (options.index or options.query_side):
+        raise UsageError("--query-encoder needs --index DIR, the index to search, or --query-side")
     if options.to != "opensearch" and (options.field or options.hits or options.with_text):
         raise UsageError("--field, --hits and --with-text apply only with --to opensearch")
 

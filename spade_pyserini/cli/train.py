@@ -18,7 +18,7 @@ STAGES = (
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade train``."""
-    parser = arguments.new_parser("train", "Train the dual encoder with a recipe.", EXAMPLE)
+    parser = arguments.new_parser("train", "Train SpaDE or another system with a recipe.", EXAMPLE)
     add = parser.add_argument
     names = ", ".join(sorted(path.stem for path in RECIPES.glob("*.toml")))
     add("--recipe", required=True, metavar="NAME|FILE", help=f"{names}, or a .toml file")
@@ -42,13 +42,14 @@ def parser() -> argparse.ArgumentParser:
         "term-vectors: initialize the expansion head from a dense bi-encoder; "
         "train: warm-up and fine-tuning; "
         "templates: learn weights for the words of query templates; "
-        "settings: choose alpha and the pruning ratio of a model. DIR/best of masked-lm and "
-        "term-vectors is for the setting `init`",
+        "settings: choose alpha and the pruning ratio of a model. After masked-lm or term-vectors, "
+        "pass DIR/best as the setting `init` to train",
     )
     add(
         "--resume",
         action="store_true",
-        help="continue an interrupted run, as without this option; warn if there is none",
+        help="warn if DIR has no interrupted run; with or without this option, an interrupted run "
+        "is continued",
     )
     return parser
 

@@ -1,4 +1,4 @@
-"""Corpora by name, or from files: tables, JSON, Parquet, plain text, BEIR and MS MARCO.
+"""Open corpora by name, or from files: CSV, TSV, JSON, Parquet, plain text.
 
 ::
 

@@ -1,7 +1,8 @@
 """The catalogue: the collections known by name, with Pyserini's and ir_datasets' names for them.
 
 A collection's local copy is looked up in the data directory, in BEIR or MS MARCO format (see
-`spade_pyserini.corpora.data_directory`). Without one, ir_datasets downloads the collection.
+`spade_pyserini.corpora.data_directory`). Without a local copy, ir_datasets downloads the
+collection. The collection ``pydoc`` is built in and needs neither.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Collection:
 
     @property
     def names(self) -> list[str]:
-        """All names of the documents, `name` first."""
+        """All names of the collection, `name` first."""
         others = [self.dataset] if self.dataset else []
         if self.dataset and self.dataset.startswith("beir/"):
             others.append(f"{PYSERINI_BEIR}{self.name}")
@@ -76,7 +77,7 @@ def find_collection(name: str) -> Collection | None:
 
 
 def find_split(name: str) -> tuple[Collection, str] | None:
-    """Return the collection and its split that has ``name`` among its names, or None."""
+    """Return the collection and the split that ``name`` stands for, or None."""
     for collection in catalogue().values():
         for split in collection.splits:
             if name in collection.split_names(split):
@@ -85,7 +86,7 @@ def find_split(name: str) -> tuple[Collection, str] | None:
 
 
 def suggest_names(name: str, known: Iterable[str]) -> str:
-    """Return the end of an error message: similar names, and the command that lists them all."""
+    """Return the end of an error message: similar names, and the command that lists all names."""
     close = difflib.get_close_matches(name, list(known), 3, 0.6)
     command = "`spade corpora` lists all names"
     return f"did you mean {' or '.join(close)}? {command}" if close else command

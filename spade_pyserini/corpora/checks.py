@@ -1,4 +1,4 @@
-"""Checks of every stream of documents, whatever its source.
+"""Check the ids and texts of documents, whatever their source.
 
 A reader reports a bad document to an `OnError` function: `raise_error` raises the error, an
 `ErrorLimit` collects it and lets the reader continue with the next document.
@@ -18,7 +18,7 @@ OnError = Callable[[InputError], None]
 
 
 def raise_error(error: InputError) -> None:
-    """Stop at the first bad document."""
+    """Raise the error, which stops the reading at the first bad document."""
     raise error
 
 
@@ -53,11 +53,11 @@ class LocatedDocument(NamedTuple):
 
 
 ReadDocuments = Callable[[OnError], Iterator[LocatedDocument]]
-"""A function that reads a corpus from its beginning and reports bad documents to its argument."""
+"""A function that reads a corpus from the beginning and calls its argument for bad documents."""
 
 
 def number_documents(documents: Iterable[Document], source: str) -> Iterator[LocatedDocument]:
-    """Number the documents of a source that has no lines, from 1."""
+    """Number documents from 1, for a source without line numbers."""
     for number, document in enumerate(documents, start=1):
         yield LocatedDocument(document, source, number)
 

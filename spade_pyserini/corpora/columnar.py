@@ -1,4 +1,4 @@
-"""Parquet files, and folders that ``save_to_disk`` of Hugging Face's datasets wrote."""
+"""Read Parquet files, and folders that ``save_to_disk`` of Hugging Face's datasets wrote."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from spade_pyserini.corpora.checks import OnError
 from spade_pyserini.corpora.rows import Row, require_columns
 from spade_pyserini.errors import InputError
 from spade_pyserini.formats.json_files import read_json_file
+from spade_pyserini.formats.lines import PACKED
 
-BATCH = 1000  # rows in memory
+BATCH = 1000  # number of rows in memory at a time
 STATE = "state.json"
 SPLITS = "dataset_dict.json"
 
@@ -26,13 +27,13 @@ class Parquet:
             return [str(name) for name in file.schema_arrow.names]
 
     def rows(self, path: Path, names: Sequence[str], on_error: OnError) -> Iterator[Row]:
-        """Yield the rows; their lines are their numbers, from 1."""
+        """Yield the rows; the ``line`` of a row is its number, from 1."""
         require_columns(names, self.columns(path), path)
         with _parquet(path) as file:
             yield from _numbered(file.iter_batches(batch_size=BATCH, columns=list(names)))
 
     def count(self, path: Path) -> int | None:
-        """The number of rows in the file's metadata."""
+        """The number of rows, read from the file's metadata."""
         with _parquet(path) as file:
             return int(file.metadata.num_rows)
 
@@ -47,7 +48,7 @@ class SavedDataset:
         return []
 
     def rows(self, path: Path, names: Sequence[str], on_error: OnError) -> Iterator[Row]:
-        """Yield the rows; their lines are their numbers, from 1."""
+        """Yield the rows; the ``line`` of a row is its number, from 1."""
         require_columns(names, self.columns(path), path)
         batches = (batch.select(list(names)) for _, file in _arrow_streams(path) for batch in file)
         yield from _numbered(batches)
@@ -95,6 +96,8 @@ def _arrow_errors(path: Path) -> Iterator[None]:
 def _parquet(path: Path) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
+    if path.suffix in PACKED:
+        raise InputError("decompress this file first; .parquet files are compressed inside", path)
     with _arrow_errors(path), path.open("rb") as stream:
         yield pq.ParquetFile(stream)
 
@@ -105,8 +108,8 @@ def _arrow_streams(folder: Path) -> Iterator[tuple[Any, Any]]:
 
     state = read_json_file(folder / STATE)
     if state.get("_indices_files") or state.get("_indices_data_files"):
-        message = "the rows of the dataset are selected by an index file"
-        raise InputError(f"{message}; save flatten_indices() of the dataset instead", folder)
+        message = "the dataset selects its rows by an index file, which is not supported"
+        raise InputError(f"{message}; call flatten_indices() and save the dataset again", folder)
     for record in state.get("_data_files", []):
         path = folder / Path(str(record["filename"])).name
         with _arrow_errors(path), path.open("rb") as stream:

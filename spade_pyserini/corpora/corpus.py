@@ -28,7 +28,7 @@ from spade_pyserini.records import Document
 
 
 def unknown_size() -> None:
-    """The ``count`` of a corpus whose size is unknown until it is read."""
+    """Return None: the ``count`` function of a corpus whose size is unknown until it is read."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Corpus:
     Iterating yields the documents and checks them: ids are valid and unique, texts are valid
     Unicode. The first bad document raises `InputError`.
 
-    name: for file names, such as ``encode/NAME.spade``.
+    name: used in file names, such as ``encode/NAME.spade``.
     source: the path or id that the documents are read from.
-    read: reads the documents, unchecked.
+    read: reads the documents without checking their ids and texts.
     count: returns the approximate number of documents, or None if it is unknown until they are
         read.
     segment: ``WORDS:STRIDE`` if the documents are passages, see `spade_pyserini.corpora.segment`.
-    fields: a description of the columns, empty if they are the ones that would be guessed. An
-        output that was made from other columns is not continued.
+    fields: a description of the columns that are read; empty if they are the ones that would be
+        guessed. An interrupted encoding is continued only if this description is the same.
     choice: the columns that the user named.
     in_files: whether ``source`` is a path or URL, not a name.
     """
@@ -90,9 +90,9 @@ def open_corpus(
         open_corpus("products.csv", id_field="sku", text_fields=["name", "description"])
 
     ``id_field``, ``title_field`` and ``text_fields`` name the columns, or the fields of JSON
-    objects. Those that are not given are guessed, and the guess is logged. The values of several
-    text fields are joined. ``id_field=":row"`` numbers the rows from 0, ``title_field=""`` means no
-    title.
+    objects. Those that are not given are guessed, and the guess is logged unless all fields are
+    BEIR's or Pyserini's. The values of several text fields are joined. ``id_field=":row"`` numbers
+    the rows from 0, ``title_field=""`` means no title.
     """
     if isinstance(text_fields, str):
         text_fields = (text_fields,)
@@ -126,7 +126,7 @@ def _open(
 
 
 def _stem(path: Path) -> str:
-    """The name of a file or folder without the suffixes of formats."""
+    """The name of a file or folder without the suffixes of its format and compression."""
     stem = unpacked_name(path)
     for suffix in (suffix for suffixes in KINDS.values() for suffix in suffixes):
         stem = stem.removesuffix(suffix)

@@ -1,8 +1,8 @@
 """The data directory: local copies of collections, one folder each.
 
-It is the ``data_dir`` that a function is given, or else the environment variable
-``SPADE_DATA_DIR``. A corpus in a folder directly below it has the name of the folder. If the
-files have BEIR's format, the splits have names as well::
+Many functions have the parameter ``data_dir``, the path of this directory. The default is the value
+of the environment variable ``SPADE_DATA_DIR``. A collection has the name of its folder, which is
+directly below the data directory. If the files have BEIR's format, the splits have names as well::
 
     DATA_DIR/insuranceqa/corpus.jsonl.gz       open_corpus("insuranceqa")
     DATA_DIR/insuranceqa/queries.jsonl.gz
@@ -23,7 +23,7 @@ VARIABLE = "SPADE_DATA_DIR"
 def resolve_data_dir(data_dir: str | Path | None) -> Path | None:
     """Return ``data_dir``, or the directory in ``SPADE_DATA_DIR``, or None if neither is set.
 
-    A ``data_dir`` that does not exist is an error; a variable that names no folder is ignored.
+    A ``data_dir`` that does not exist is an error; a ``SPADE_DATA_DIR`` that does not is ignored.
     """
     if data_dir is not None:
         if not Path(data_dir).is_dir():
@@ -39,7 +39,7 @@ def is_collection(folder: Path) -> bool:
 
 
 def collection_folder(name: str, data_dir: str | Path | None) -> Path | None:
-    """Return the collection's folder called ``name`` directly below the data directory, or None."""
+    """Return the folder of the collection ``name`` in the data directory, or None."""
     directory = resolve_data_dir(data_dir)
     if directory is None or name in ("", "..") or Path(name).name != name:
         return None
@@ -55,7 +55,7 @@ def local_collections(data_dir: str | Path | None) -> dict[str, Path]:
 
 
 def find_file(name: str | Path, data_dir: str | Path | None) -> Path | None:
-    """Return the file ``name``, here or relative to the data directory, or None."""
+    """Return the file ``name`` in the current folder or in the data directory, or None."""
     if Path(name).is_file():
         return Path(name)
     directory = resolve_data_dir(data_dir)

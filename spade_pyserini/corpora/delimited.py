@@ -1,7 +1,7 @@
 """CSV and TSV files whose first line names the columns.
 
-In a CSV file, cells in quotes may contain line breaks. In a TSV file, each line is a row, and a
-quote inside a cell is an ordinary character.
+In a CSV file, cells in quotes may contain line breaks. In a TSV file, each line is a row; quotes
+around a complete cell are removed, and any other quote is an ordinary character.
 """
 
 from __future__ import annotations
@@ -34,14 +34,20 @@ HEADER_WORDS = frozenset(
 
 
 class Csv:
-    """Comma-separated values; semicolons, tabs and vertical bars are recognized in the header."""
+    """Comma-separated values; other delimiters are ``;``, ``|`` and tabs.
+
+    The delimiter is the one that occurs most often in the header.
+    """
 
     def columns(self, path: Path) -> list[str]:
         """The cells of the first line."""
         return next(_parse_csv(path))[1]
 
     def rows(self, path: Path, names: Sequence[str], on_error: OnError) -> Iterator[Row]:
-        """Yield the rows after the header; report rows of another length, or not in UTF-8."""
+        """Yield the rows after the header.
+
+        Rows with the wrong number of cells, or with bytes that are not UTF-8, are reported.
+        """
         records = _parse_csv(path, on_error)
         _, header = next(records)
         require_columns(names, header, path)
@@ -56,7 +62,7 @@ class Csv:
                 yield Row(dict(zip(header, cells, strict=True)), line)
 
     def count(self, path: Path) -> int | None:
-        """The number of lines after the header, an upper limit of the rows."""
+        """The number of lines after the header; there are at most as many rows."""
         return _count(path)
 
 
@@ -70,7 +76,10 @@ class Tsv:
         raise InputError("the file is empty; its first line must name the columns", path)
 
     def rows(self, path: Path, names: Sequence[str], on_error: OnError) -> Iterator[Row]:
-        """Yield the lines after the header; report lines of another length, or not in UTF-8."""
+        """Yield the rows after the header: each line is a row.
+
+        Rows with the wrong number of cells, or with bytes that are not UTF-8, are reported.
+        """
         header = self.columns(path)
         require_columns(names, header, path)
         for number, line in islice(read_lines(path, on_error), 1, None):
@@ -78,7 +87,7 @@ class Tsv:
                 continue
             cells = _split(line)
             if len(cells) != len(header):
-                cure = "if cells in quotes contain line breaks, let the file name end with .csv"
+                cure = "if cells in quotes contain line breaks, rename the file to .csv"
                 on_error(_wrong_number(cells, header, path, number, cure))
             else:
                 yield Row(dict(zip(header, cells, strict=True)), number)
@@ -91,9 +100,9 @@ class Tsv:
 def has_header(path: Path) -> bool:
     """Whether the first line of a TSV file names columns.
 
-    All its cells must look like names. In addition, either all cells contain usual words of column
-    names, such as ``product_id`` and ``title``, or at least three lines follow and all have digits
-    in their ids.
+    All cells of the line must look like names. In addition, either each cell contains a word that
+    is usual in column names, as ``product_id`` and ``title`` do, or at least three of the next 20
+    lines have as many cells as the first line, and their first cells all contain a digit.
     """
     lines = [line for _, line in islice(read_lines(path, lambda _: None), 21)]
     if not lines:
@@ -106,7 +115,7 @@ def has_header(path: Path) -> bool:
 
 
 def is_header(cells: list[str]) -> bool:
-    """Whether cells are names of columns that contain usual words."""
+    """Whether all cells look like column names, and each contains one of the `HEADER_WORDS`."""
     return _are_names(cells) and all(HEADER_WORDS & _words(cell) for cell in cells)
 
 
@@ -129,13 +138,13 @@ def _has_digit(text: str) -> bool:
 
 
 def _parse_csv(path: Path, on_error: OnError | None = None) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line, cells): first the header, then the records, unchecked."""
-    csv.field_size_limit(LONGEST_CELL)  # for all of Python's CSV readers; the default is 128 kB
+    """Yield (line number, cells): first of the header, then of the rows, which are not checked."""
+    csv.field_size_limit(LONGEST_CELL)  # for the whole process; the default is 128 kB
     lines = _decoded_lines(path)
     first = next(lines, None)
     if first is None:
         raise InputError("the file is empty; its first line must name the columns", path)
-    delimiter = max(DELIMITERS, key=first.count)  # the first of them if none occurs
+    delimiter = max(DELIMITERS, key=first.count)  # a comma if none occurs
     reader = csv.reader(_chain(first, lines), delimiter=delimiter, strict=True)
     start = 1
     while True:
@@ -159,7 +168,7 @@ def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
 
 
 def _decoded_lines(path: Path) -> Iterator[str]:
-    """Yield lines with their ends. Bytes that are not UTF-8 become surrogates."""
+    """Yield the lines, each with its line break. Bytes that are not UTF-8 become surrogates."""
     for number, raw in read_raw_lines(path):
         yield raw.decode("utf-8-sig" if number == 1 else "utf-8", errors="surrogateescape")
 

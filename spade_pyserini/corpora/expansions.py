@@ -1,4 +1,6 @@
-"""docT5query and other document expansions: text that is appended to documents.
+"""Document expansions, such as docT5query's predicted queries: text appended to documents.
+
+A file of expansions has one of these formats:
 
 ===========  ==================================================================
 ``.jsonl``   ``{"id": ..., "predicted_queries": [...]}``, docT5query's format
@@ -26,7 +28,7 @@ from spade_pyserini.formats.paths import sibling
 from spade_pyserini.formats.sealed_json import read_sealed
 
 logger = logging.getLogger(__name__)
-FORMAT = "spade_pyserini.expansions/1"  # of the manifest
+FORMAT = "spade_pyserini.expansions/1"  # the format of the manifest
 JSON = (".jsonl", ".json")
 QUERIES = ("predicted_queries", "queries", "expansions", "text")
 
@@ -36,8 +38,8 @@ def expanded(corpus: Corpus, path: str | Path, per_document: int | None = None) 
 
     A document without an expansion stays unchanged. Of the queries in a line of a ``.jsonl`` file,
     the first ``per_document`` are appended, all of them by default. The other formats do not
-    separate queries, so ``per_document`` is an error. A file that `spade expand` wrote is compared
-    with its manifest.
+    separate queries: with them, ``per_document`` is an error. A file that `spade expand` wrote is
+    checked against its manifest.
     """
     if per_document is not None and not unpacked_name(Path(path)).endswith(JSON):
         message = f"{path}: only .jsonl files separate the queries of a document"
@@ -60,7 +62,9 @@ def _read_expanded(
     read: ReadDocuments, path: Path, per_document: int | None, on_error: OnError
 ) -> Iterator[LocatedDocument]:
     if _is_in_corpus_order(path):
-        on_error = raise_error  # skipping a document would shift the lines of all that follow
+        on_error = (
+            raise_error  # after a skipped document, no later line would belong to its document
+        )
     for located, text in zip_expansions(read(on_error), path, per_document):
         document = located.document
         longer = f"{document.text} {text}".strip()
@@ -69,7 +73,7 @@ def _read_expanded(
 
 def _is_in_corpus_order(path: Path) -> bool:
     """Whether the file has lines without ids, in the order of the corpus."""
-    return path.name.removesuffix(".gz").endswith(".txt")
+    return unpacked_name(path).endswith(".txt")
 
 
 def zip_expansions(
@@ -77,8 +81,8 @@ def zip_expansions(
 ) -> Iterator[tuple[LocatedDocument, str]]:
     """Yield each document with its expansion, or ``""``.
 
-    Lines that come before their document are held in memory. A file in the order of the corpus is
-    therefore read line by line.
+    A line of the file is kept in memory until its document is reached. If the lines are in the
+    order of the corpus, this needs little memory.
     """
     lines = _read(path, per_document)
     if _is_in_corpus_order(path):
@@ -96,7 +100,7 @@ def zip_expansions(
         used += docid in ahead
         yield located, ahead.pop(docid, "")
     if not used:
-        raise InputError("no id in this file is an id of the corpus", path)
+        raise InputError("no id in this file is an id of the corpus; choose another file", path)
     if unused := len(ahead) + sum(1 for _ in lines):
         logger.warning("%s: %d texts have ids that are not in the corpus", path, unused)
 
@@ -108,15 +112,17 @@ def _zip_lines(
     for number, located in enumerate(documents, start=1):
         line = next(lines, None)
         if line is None:
-            raise InputError(f"{number - 1} lines, but the corpus has more documents", path)
+            message = f"only {number - 1} lines, but the corpus has more documents"
+            raise InputError(f"{message}; write a line for each document", path)
         yield located, line[1]
     if next(lines, None) is not None:
-        raise InputError(f"more lines than the corpus has documents ({number})", path)
+        message = f"the file has more lines than the corpus has documents ({number})"
+        raise InputError(f"{message}; write a line for each document", path)
 
 
 def _read(path: Path, per_document: int | None) -> Iterator[tuple[str, str]]:
     """Yield (id, text); the id in a ``.txt`` is the line number."""
-    name, seen = path.name.removesuffix(".gz"), IdSet()
+    name, seen = unpacked_name(path), IdSet()
     for number, line in read_lines(path):
         if name.endswith(".txt"):
             yield str(number), line.strip()
@@ -128,7 +134,7 @@ def _read(path: Path, per_document: int | None) -> Iterator[tuple[str, str]]:
             if not tab or not docid:
                 raise InputError("expected `docid <tab> text`", path, number)
         if not text.strip():
-            raise InputError(f"the expansion of {docid!r} is empty", path, number)
+            raise InputError(f"the expansion of {docid!r} is empty; remove the line", path, number)
         if not seen.add(docid):
             message = f"the id {docid!r} was used before; put its texts on one line"
             raise InputError(message, path, number)

@@ -1,6 +1,6 @@
-"""Which columns of a table, or fields of JSON objects, are the id, the title and the text.
+"""Choose the columns of a table, or fields of JSON objects, for the id, the title and the text.
 
-Columns that the user does not name are guessed by their names. Every guess is logged.
+Columns that the user does not name are guessed by their names. The caller logs the guess.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from spade_pyserini.corpora.first_line import refuse_data
 from spade_pyserini.errors import InputError
 from spade_pyserini.records import Document
 
@@ -37,12 +38,12 @@ class FieldChoice:
 
     @property
     def given(self) -> bool:
-        """Whether the user named a column."""
+        """Whether the user named a column, or chose ``:row`` or no title."""
         return self != NO_CHOICE
 
     @property
     def names(self) -> list[str]:
-        """The columns that must exist."""
+        """The columns that the user named, which must exist."""
         named = [self.id_field if self.id_field != ROW else None, self.title_field]
         return [name for name in (*named, *self.text_fields) if name]
 
@@ -51,7 +52,7 @@ NO_CHOICE = FieldChoice()
 
 
 class Columns(NamedTuple):
-    """The columns that documents are made of. ``docid`` may be ``:row``."""
+    """The columns of a document's id, title and text. ``docid`` may be ``:row``, the row number."""
 
     docid: str
     title: str | None
@@ -59,13 +60,16 @@ class Columns(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """The columns to read, each once."""
+        """The columns to read, without repetitions."""
         named = [self.docid if self.docid != ROW else None, self.title, *self.texts]
         return list(dict.fromkeys(name for name in named if name))
 
 
 class Chosen(NamedTuple):
-    """Columns, and a description of them that is empty if they are the guessed ones."""
+    """The chosen columns.
+
+    changed: a description of the columns; empty if the same columns would be chosen by default.
+    """
 
     columns: Columns
     changed: str
@@ -74,13 +78,15 @@ class Chosen(NamedTuple):
 def choose_columns(
     names: Sequence[str], choice: FieldChoice, source: Path | str, *, number_rows: bool = False
 ) -> Chosen:
-    """Choose among the columns ``names`` of ``source``; raise `InputError` if none fits.
+    """Choose the id, title and text columns from ``names``, the columns of ``source``.
 
-    With ``number_rows``, the numbers of the rows are the ids if no column fits.
+    Raises `InputError` if there is no id or text column, or if a column in ``choice`` is missing.
+    With ``number_rows``, the numbers of the rows are the ids if there is no id column.
     """
     if missing := [name for name in choice.names if name not in names]:
         message = f"there is no column {missing[0]!r}; the columns are {listed(names)}"
-        raise InputError(message, source)
+        raise InputError(f"{message}{_comma_hint(missing[0], names)}", source)
+    refuse_data(names, source, choice.names)
     guess = _resolve(names, NO_CHOICE, number_rows)
     docid, title, texts = _resolve(names, choice, number_rows)
     if not texts:
@@ -92,6 +98,14 @@ def choose_columns(
     columns = Columns(docid, title, texts)
     same = (docid, title, texts) == guess
     return Chosen(columns, "" if same else _setting(columns))
+
+
+def _comma_hint(name: str, names: Sequence[str]) -> str:
+    """Return a hint if ``name`` is a list of columns with commas, else an empty string."""
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) < 2 or not any(part in names for part in parts):
+        return ""
+    return f"; separate names by spaces, not by commas: {' '.join(parts)}"
 
 
 def _resolve(
@@ -109,14 +123,14 @@ def _resolve(
 
 
 def guess_column(names: Sequence[str], known: Sequence[str]) -> str | None:
-    """The first known name among ``names``; upper case letters do not matter."""
+    """The column whose name is first in ``known``, or None. Case is ignored."""
     by_name = {name.strip().casefold(): name for name in reversed(names)}
     by_name |= {name: name for name in names if name in known}
     return next((by_name[name] for name in known if name in by_name), None)
 
 
 def describe(columns: Columns, names: Iterable[str]) -> str:
-    """Say which columns are read, and which are not."""
+    """Return a message: which columns are read, and which are not."""
     docid = "the number of the row" if columns.docid == ROW else f"`{columns.docid}`"
     texts = " and ".join(f"`{name}`" for name in columns.texts)
     title = f", title from `{columns.title}`" if columns.title else ", no title"
@@ -132,7 +146,7 @@ def listed(names: Sequence[str], most: int = 30) -> str:
 
 
 def _setting(columns: Columns) -> str:
-    """The columns as a setting of an output, for its manifest."""
+    """Describe the columns for the manifest of an output."""
     parts = {"id": [columns.docid], "title": [columns.title or ""], "text": columns.texts}
     return "; ".join(f"{part} {', '.join(names)}" for part, names in parts.items())
 
@@ -140,8 +154,8 @@ def _setting(columns: Columns) -> str:
 def to_document(values: Mapping[str, Any], columns: Columns, row: int) -> Document:
     """Make a document of the values of row number ``row``, from 0.
 
-    Raises `ValueError` if the row has no id or no text. A row with a title, or with an empty text,
-    is a document.
+    Raises `ValueError` if the row has no valid id, or has neither a title nor a text value. An
+    empty string is a text value.
     """
     docid = str(row) if columns.docid == ROW else id_value(values, columns.docid)
     texts = [text_value(values, name) for name in columns.texts]
@@ -154,9 +168,10 @@ def to_document(values: Mapping[str, Any], columns: Columns, row: int) -> Docume
 
 
 def id_value(values: Mapping[str, Any], name: str) -> str:
-    """The value of a column as an id; raises `ValueError` if it is none."""
+    """The value of a column as an id; `ValueError` if it is empty, or not a string or integer."""
     value = values.get(name)
-    if isinstance(value, float) and value.is_integer():  # integers, in a column with missing values
+    # pandas writes a column of integers with missing values as floats.
+    if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ValueError(f"the id in `{name}` is {value!r}; it must be a string or an integer")
@@ -166,7 +181,7 @@ def id_value(values: Mapping[str, Any], name: str) -> str:
 
 
 def text_value(values: Mapping[str, Any], name: str) -> str | None:
-    """The value of a column as text; None for null or a column that the row lacks."""
+    """The value of a column as text, with lists joined; None if it is missing, null or NaN."""
     value = values.get(name)
     items = value if isinstance(value, list) else [value]
     texts = []
@@ -177,5 +192,5 @@ def text_value(values: Mapping[str, Any], name: str) -> str | None:
             texts += [] if math.isnan(item) else [str(item)]  # NaN is a missing value
         elif item is not None:
             kind = type(item).__name__
-            raise ValueError(f"`{name}` must hold text or a list of texts, found {kind}")
+            raise ValueError(f"`{name}` must hold text, a number, or a list of these, found {kind}")
     return " ".join(texts) if texts else None

@@ -1,4 +1,4 @@
-"""Documents of files and folders: recognize the format, choose the columns, read."""
+"""Read documents from files and folders: recognize the format, choose the columns."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from spade_pyserini.corpora.fields import (
     describe,
     to_document,
 )
+from spade_pyserini.corpora.first_line import MESSAGE, looks_like_data
 from spade_pyserini.corpora.json_rows import JsonArray, JsonLines, is_array
 from spade_pyserini.corpora.rows import RowFormat
 from spade_pyserini.corpora.text_files import read_text_files
 from spade_pyserini.errors import InputError, SpadeError, UsageError
 
-# The fields of BEIR and Pyserini. For a file with only these, the columns are not logged.
+# The fields of BEIR and Pyserini. For JSON lines with only these, the columns are not logged.
 STANDARD = {"_id", "id", "title", "text", "contents", "metadata", "url"}
 logger = logging.getLogger(__name__)
 
@@ -44,12 +45,12 @@ class Files:
 
 
 def open_files(path: Path, choice: FieldChoice) -> Files:
-    """Recognize the format of a file or folder; guess the columns that ``choice`` leaves open."""
+    """Recognize the format of a file or folder; guess the columns not in ``choice``."""
     found = layout.corpus_layout(path)
     files = found.files
     if found.kind == layout.TEXT:
         if choice.given:
-            message = f"{path}: the files of a folder of texts have no columns"
+            message = f"{path}: text files have no columns"
             options = "id_field=COLUMN, title_field=COLUMN and text_fields=COLUMN"
             raise UsageError(f"{message}; leave out {options}")
         logger.info("%s: %d text files, the id is the path of the file", path, len(files))
@@ -60,6 +61,8 @@ def open_files(path: Path, choice: FieldChoice) -> Files:
         return Files(partial(readers.read_files, files), count)
     names = form.columns(files[0])
     columns, changed = choose_columns(names, choice, files[0])
+    if looks_like_data(names, files[0]):
+        logger.warning("%s: %s", files[0], MESSAGE)
     logger.info("%s: %s", files[0], describe(columns, names))
     read = partial(_read_rows, form, files, columns)
     return Files(read, partial(_count_rows, form, files), changed)
@@ -99,7 +102,7 @@ def _is_standard(path: Path) -> bool:
 def _read_rows(
     form: RowFormat, files: list[Path], columns: Columns, on_error: OnError
 ) -> Iterator[LocatedDocument]:
-    number = -1  # of the row in all files
+    number = -1  # number of the row, counted over all files
     for path in files:
         has_documents = False
         for row in form.rows(path, columns.names, on_error):

@@ -1,4 +1,4 @@
-"""Hugging Face datasets: ``hf:OWNER/DATASET[:CONFIG[:SPLIT]]``, or ``hf:`` and a folder."""
+"""Read Hugging Face datasets: ``hf:OWNER/DATASET[:CONFIG[:SPLIT]]``, or ``hf:FOLDER``."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _rows(name: str) -> Iterator[dict[str, Any]]:
     config, _, split = rest.partition(":")
     if ".." in Path(source).parts:
         message = f"the dataset {source!r} cannot be loaded: '..' is in the name"
-        raise NotFoundError(f"{message}; give OWNER/DATASET, or the path of a folder without it")
+        raise NotFoundError(f"{message}; give OWNER/DATASET, or the path of a folder without '..'")
     try:
         splits = datasets.load_dataset(source, config or None, streaming=True)
     except Exception as error:  # the hub's own errors, offline, no such dataset, a bad name

@@ -1,4 +1,4 @@
-"""Collections of ir_datasets by id; ir_datasets downloads them on first use."""
+"""Read collections of ir_datasets by id; ir_datasets downloads them on first use."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def count(name: str) -> int | None:
 
 
 def topics(name: str) -> Iterator[Topic]:
-    """Yield the queries with their field ``text``, or else with their default text."""
+    """Yield the queries; their text is the field ``text``, or else ``default_text()``."""
     with _load(name) as dataset:
         for record in dataset.queries_iter():
             text = getattr(record, "text", None) or record.default_text()
@@ -59,7 +59,8 @@ def _text(record: Any, name: str) -> str:
         return text
     if hasattr(record, "default_text"):
         return str(record.default_text())
-    raise InputError(f"a document has no text in {', '.join(TEXTS)}", name)
+    message = f"a document has none of the text fields {', '.join(TEXTS)}"
+    raise InputError(f"{message}; this dataset is not supported", name)
 
 
 def _field(record: Any, names: tuple[str, ...]) -> str:
@@ -77,7 +78,8 @@ def _load(name: str) -> Iterator[Any]:
         yield ir_datasets.load(name)
     except AttributeError:
         raise NotFoundError(
-            f"ir_datasets has no such documents, topics or qrels: {name!r}"
+            f"the dataset {name!r} of ir_datasets lacks the documents, topics or qrels that were "
+            "requested; choose another dataset"
         ) from None
     except (requests.RequestException, OSError, RuntimeError) as error:
         raise NotFoundError(

@@ -1,4 +1,4 @@
-"""JSON objects as rows: an object on each line, or an array of objects."""
+"""Read JSON objects as rows: an object on each line, or an array of objects."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from spade_pyserini.formats.json_array import read_json_array
 from spade_pyserini.formats.json_files import read_json_object
 from spade_pyserini.formats.lines import input_errors, open_binary, read_lines
 
-SAMPLE = 1000  # number of first objects whose fields are taken as the columns
-START = 4096  # bytes that contain the first character
+SAMPLE = 1000  # the columns are the fields of this many objects at the start
+START = 4096  # bytes to read in search of the first character that is not blank
 
 
 class JsonLines:
@@ -61,12 +61,12 @@ class JsonArray:
                 on_error(InputError(message, path, number))
 
     def count(self, path: Path) -> int | None:
-        """Unknown until the array is read."""
+        """None: the number is unknown until the array is read."""
         return None
 
 
 def is_array(path: Path) -> bool:
-    """Whether the first character of a JSON file opens an array."""
+    """Whether the first character of a JSON file, after white space, is ``[``."""
     with input_errors(path), open_binary(path) as stream:
         start = stream.read(START)
     return start.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")

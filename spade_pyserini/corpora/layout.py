@@ -1,9 +1,10 @@
-"""Which files of a folder are the corpus, and in which format, by their names.
+"""Find the files of a corpus in a folder, and recognize their format by their names.
 
-A folder may have files of several formats; the first item of this list that it has is the corpus.
-Several alternatives of item 3, or else of item 4, are an error.
+A folder may have files of several formats. The first item of this list that exists is the corpus.
+Items 3 and 4 include subfolders. If a folder has several of the alternatives in item 3 or in item
+4, such as JSON and TSV files, it is an error.
 
-1. ``corpus.jsonl`` (BEIR) or ``collection.tsv`` (MS MARCO)
+1. ``corpus.jsonl`` (BEIR), else ``collection.tsv`` (MS MARCO)
 2. a dataset that ``save_to_disk`` of Hugging Face's datasets wrote
 3. all ``.jsonl``, ``.json`` and ``.ndjson`` files, or all ``.tsv`` files
 4. all ``.csv`` files, all ``.parquet`` files, or all ``.txt`` and ``.md`` files
@@ -28,7 +29,7 @@ KINDS = {
     "parquet": (".parquet",),
     TEXT: (".txt", ".md"),
 }
-FIRST = ("json", "tsv")  # these formats hide the others: README.md is often next to them
+FIRST = ("json", "tsv")  # next to these, files of other formats are ignored, such as README.md
 EXPECTED = (
     "corpus.jsonl (BEIR), collection.tsv (MS MARCO), .jsonl, .json, .tsv, .csv, .parquet, "
     f"or .txt and .md files, plain or compressed ({', '.join(PACKED)})"
@@ -37,7 +38,12 @@ logger = logging.getLogger(__name__)
 
 
 class Layout(NamedTuple):
-    """The files of a corpus, in reading order, and their kind; a saved dataset has its folder."""
+    """The files of a corpus in reading order, and their kind.
+
+    path: the file or folder of the corpus.
+    kind: a key of `KINDS`, or `DATASET`.
+    files: the files; for a saved dataset only its folder.
+    """
 
     path: Path
     kind: str
@@ -64,7 +70,7 @@ def corpus_layout(path: Path) -> Layout:
 
 
 def file_kind(path: Path) -> str | None:
-    """The kind of a file by its name, or None."""
+    """The key in `KINDS` that fits the name of a file, or None."""
     name = unpacked_name(path).lower()
     return next((kind for kind, suffixes in KINDS.items() if name.endswith(suffixes)), None)
 

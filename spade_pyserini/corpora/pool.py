@@ -1,4 +1,4 @@
-"""A pool: the part of a corpus that runs rank high or that is judged relevant.
+"""A pool: the documents of a corpus that some runs rank high or that are judged relevant.
 
 For experiments where encoding the complete collection takes too long. Results on a pool are
 comparable only with results of other systems on the same pool.
@@ -19,10 +19,10 @@ from spade_pyserini.formats.runs import read_run
 
 
 def pooled(corpus: Corpus, sources: list[str], *, data_dir: str | Path | None = None) -> Corpus:
-    """Return the documents that any of the sources names, as a corpus called ``NAME-pool``.
+    """Return a corpus called ``NAME-pool`` with the documents that at least one source contains.
 
-    A source is a TREC run (``RUN:20`` for the first 20 documents of each topic), or judgements by
-    name or file, which give the documents with a grade above 0.
+    A source is a TREC run (``RUN:20`` for the first 20 documents of each topic) or the name or file
+    of qrels. Documents in qrels are used if their grade is above 0.
     """
     docids = frozenset(docid for source in sources for docid in _docids(source, data_dir))
     read = partial(_read_pool, corpus.read, docids)

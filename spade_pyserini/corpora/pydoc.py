@@ -23,12 +23,11 @@ SPLITS = ("dev", "test")
 
 
 def documents() -> Iterator[Document]:
-    """Yield all public functions, classes, methods and properties that have a docstring.
+    """Yield a document for each public function, class, method and property with a docstring.
 
-    The id of a document is the qualified name.
+    The id of a document is the qualified name, such as ``shutil.rmtree``.
     """
-    # A separate, isolated interpreter without site-packages sees and imports only the standard
-    # library.
+    # A separate interpreter, isolated from site-packages, imports only the standard library.
     dump = subprocess.run(
         [sys.executable, "-I", "-S", str(DUMP)],
         capture_output=True,

@@ -2,7 +2,7 @@
 
 ``spade_pyserini.corpora.pydoc`` runs this file in an isolated interpreter (``python -I -S``),
 so that importing a few hundred modules does not affect the caller and site-packages are not
-visible. It therefore imports only the standard library.
+visible. This file therefore imports only the standard library.
 
     {"id": "shutil.rmtree", "title": "shutil.rmtree(path, ignore_errors=False, ...)", "text": "..."}
 
@@ -10,7 +10,7 @@ Modules:
 
 - every name of ``sys.stdlib_module_names`` and its submodules, unless a part of the name
   starts with an underscore or is in ``EXCLUDED``;
-- a module that cannot be imported here (an optional part of the build) is counted as missing.
+- a module that this Python cannot import (an optional part of its build) is reported as missing.
 
 Objects: the names in ``__all__``, or without it the public names that the module defines itself;
 functions, classes, and the public methods and properties that a class defines itself. An object
@@ -36,12 +36,13 @@ EXCLUDED = {
     *("tkinter", "turtle", "turtledemo", "idlelib", "curses", "readline", "rlcompleter"),
     # Importing them has side effects: opens a browser, prints a poem.
     *("antigravity", "this"),
-    # They exist on some platforms only.
+    # They exist only on some platforms.
     *("fcntl", "grp", "nis", "nt", "ntpath", "nturl2path", "posix", "posixpath", "pty", "pwd"),
     *("resource", "spwd", "syslog", "termios", "tty", "msvcrt", "winreg", "winsound"),
     *("gnu", "ndbm", "windows_events", "windows_utils", "unix_events", "popen_fork"),
     *("popen_forkserver", "popen_spawn_posix", "popen_spawn_win32", "msi", "msilib"),
-    # Removed from later Pythons (PEP 594 and others); without them, versions stay comparable.
+    # Removed from later Pythons (PEP 594 and others). Excluded, so that all versions of Python
+    # give similar documents.
     *("aifc", "asynchat", "asyncore", "audioop", "cgi", "cgitb", "chunk", "crypt", "distutils"),
     *("imghdr", "imp", "lib2to3", "mailcap", "nntplib", "ossaudiodev", "pipes", "smtpd"),
     *("sndhdr", "sunau", "telnetlib", "uu", "xdrlib"),
@@ -82,7 +83,7 @@ def public_members(module: ModuleType) -> list[tuple[str, Any]]:
     if exported is None:
         own = {module.__name__, "_" + module.__name__}
         if module is builtins:
-            own.add(open.__module__)  # io, or _io
+            own.add(open.__module__)  # `open` belongs to io or _io
         exported = [
             name
             for name, value in vars(module).items()
@@ -108,7 +109,11 @@ def class_members(cls: type) -> Iterator[tuple[str, Any]]:
 
 
 def signature(value: Any) -> str:
-    """Return ``(path, ignore_errors=False)``, without annotations and machine-specific values."""
+    """Return a signature such as ``(path, ignore_errors=False)``, without annotations.
+
+    Defaults other than None, numbers and short strings become ``...``, because some of them differ
+    between machines.
+    """
     try:
         parameters = inspect.signature(value).parameters.values()
     except Exception:  # inspect fails on the signatures of some C functions
@@ -138,7 +143,10 @@ def _plain(default: Any) -> Any:
 
 
 def documents() -> Iterator[dict[str, str]]:
-    """Yield every documented object once; at the end print the counts of skipped ones to stderr."""
+    """Yield the id, title and text of each object that has a docstring, once.
+
+    At the end, print the missing modules and the number of objects without a docstring to stderr.
+    """
     seen: set[int] = set()
     missing: list[str] = []
     undocumented = 0

@@ -1,4 +1,4 @@
-"""Relevance judgements by name: of a file, of a collection's split, or of ir_datasets."""
+"""Read relevance judgements from a file, from a split of a collection, or from ir_datasets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read_qrels(name: str | Path, *, data_dir: str | Path | None = None) -> Qrels
         return read_qrels_files([path], qrels_table(path))
     split = resolve_split(name, data_dir=data_dir)
     if split is None:
-        message = f"no qrels and no file are called {str(name)!r}"
+        message = f"there are no qrels and no file with the name {str(name)!r}"
         raise NotFoundError(f"{message}; {suggest_names(str(name), split_names(data_dir))}")
     if split.dataset is None:
         return read_qrels_files(split.qrels)
@@ -36,7 +36,8 @@ def read_qrels(name: str | Path, *, data_dir: str | Path | None = None) -> Qrels
 def relevance_level(name: str | Path, *, data_dir: str | Path | None = None) -> int:
     """Return the lowest grade that binary measures count as relevant.
 
-    It is 2 for the passages of TREC's deep learning tracks, and 1 for everything else.
+    It is 2 for the passage splits of TREC's deep learning tracks, and 1 for all other splits and
+    for files.
     """
     split = None if find_file(name, data_dir) else resolve_split(name, data_dir=data_dir)
     return split.relevance_level if split else 1

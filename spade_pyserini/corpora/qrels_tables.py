@@ -1,4 +1,4 @@
-"""Judgements in tables: columns of topic ids and document ids, optionally one of grades."""
+"""Read judgements from tables: columns of topic ids, document ids and, optionally, grades."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 def qrels_table(path: Path) -> Reader | None:
-    """Return a function that reads the judgements of a table; None for TREC's and BEIR's TSV."""
+    """Return a function that reads judgements from a table; None for TREC's and BEIR's formats."""
     form = table_format(path, _is_header)
     return None if form is None else partial(_read, form)
 
@@ -40,7 +40,7 @@ def _read(form: RowFormat, path: Path) -> Iterator[tuple[int, str, str, int]]:
     grades = guess_column(names, GRADES)
     log_columns(path, queries=qids, documents=docids, grades=grades)
     if grades is None:
-        logger.info("%s: no column of grades, all documents are relevant (grade 1)", path)
+        logger.info("%s: no column of grades; all judged documents are relevant (grade 1)", path)
     columns = [name for name in (qids, docids, grades) if name]
     for row in table_rows(form, path, columns):
         try:

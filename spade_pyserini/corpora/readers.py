@@ -1,4 +1,4 @@
-"""Files in the three usual formats, plain or compressed, read line by line.
+"""Read documents line by line from files in three usual formats, plain or compressed.
 
 =========  ==================================  =============================================
 BEIR       ``corpus.jsonl``                    ``{"_id": ..., "title": ..., "text": ...}``
@@ -42,7 +42,7 @@ def read_files(files: list[Path], on_error: OnError = raise_error) -> Iterator[L
 
 
 def count_lines(files: list[Path]) -> int | None:
-    """Return the number of lines, about that of the documents; None if a file is unreadable."""
+    """Return the number of lines, about the number of documents; None if a file is unreadable."""
     try:
         return sum(_lines(path) for path in files)
     except (OSError, EOFError, zlib.error, LZMAError):
@@ -73,7 +73,7 @@ def read_json(line: str, path: Path, number: int) -> Document | None:
         message = "a document needs its text in `text` (BEIR) or `contents` (Pyserini)"
         raise InputError(message, path, number)
     if title is not None and not isinstance(title, str):
-        raise InputError(f"the title {title!r} is not a string", path, number)
+        raise InputError(f"the title {title!r} is not a string; put quotes around it", path, number)
     return Document(str(docid), title or "", text)
 
 
@@ -84,7 +84,8 @@ def read_tsv(line: str, path: Path, number: int) -> Document | None:
     docid, tab, text = line.partition("\t")
     if not tab:
         raise InputError("expected `id <tab> text`, found no tab", path, number)
-    if number == 1 and is_header(line.split("\t")):  # a later file of a folder
-        message = "this line names columns, but the first file of the folder has no such line"
-        raise InputError(f"{message}; add it there, or remove it here", path, number)
+    # If the first file of the folder has a header, this function is not called.
+    if number == 1 and is_header(line.split("\t")):
+        message = "this line is a header, but the first file of the folder has no header"
+        raise InputError(f"{message}; give all files a header, or none", path, number)
     return Document(docid, "", text)

@@ -1,4 +1,4 @@
-"""How a corpus was opened, as manifests record it, so that its texts can be shown later.
+"""Record in a manifest how a corpus was opened, and open it again to show its texts.
 
 ``{"corpus": "/data/texts.csv", "id_field": "sku", "segment": "250:125"}``: the arguments of
 `open_corpus` and of `Segmentation.parse`. ``text_fields`` is a JSON list.
@@ -16,7 +16,7 @@ from spade_pyserini.errors import NotFoundError
 
 
 def record_source(corpus: Corpus) -> dict[str, str]:
-    """Return what `open_recorded` needs to open the corpus again, from any folder."""
+    """Return the values with which `open_recorded` opens the corpus again, with absolute paths."""
     is_local = corpus.in_files and "://" not in corpus.source
     source = str(Path(corpus.source).absolute()) if is_local else corpus.source
     recorded = {"corpus": source}
@@ -30,7 +30,7 @@ def record_source(corpus: Corpus) -> dict[str, str]:
 
 
 def open_recorded(recorded: dict[str, str]) -> Corpus:
-    """Open a corpus again; raise `NotFoundError` if its files are no longer there."""
+    """Open a recorded corpus; raise `NotFoundError` if its files no longer exist."""
     name = recorded.get("corpus", "")
     if Path(name).is_absolute() and not Path(name).exists():
         raise NotFoundError(f"{name}: the corpus of this index is no longer there")
@@ -45,7 +45,7 @@ def open_recorded(recorded: dict[str, str]) -> Corpus:
 
 
 def open_local(name: str, data_dir: str | Path | None = None) -> Corpus | None:
-    """Open a collection of the catalogue by name if it can be read without a download."""
+    """Open a collection of the catalogue; None if it is unknown or must be downloaded first."""
     collection = find_collection(name)
     if collection is None or not (collection.name == "pydoc" or collection.folder(data_dir)):
         return None

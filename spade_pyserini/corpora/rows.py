@@ -1,4 +1,4 @@
-"""Rows of named values, and the interface of the formats that contain them."""
+"""A row of a table, and the interface of the file formats that have rows."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from spade_pyserini.errors import InputError
 
 
 class Row(NamedTuple):
-    """The values of a row by column, and its line in the file, or its number from 1."""
+    """The values of a row by column, and the line of the row in the file, or its number from 1."""
 
     values: dict[str, Any]
     line: int
 
 
 class RowFormat(Protocol):
-    """A format of files with rows. Its objects have no state of their own."""
+    """A file format with rows and named columns. Implementations have no state."""
 
     def columns(self, path: Path) -> list[str]:
         """The names of the columns."""
 
     def rows(self, path: Path, names: Sequence[str], on_error: OnError) -> Iterator[Row]:
-        """Yield the rows with at least the columns ``names``; report bad rows."""
+        """Yield the rows; columns not in ``names`` may be missing. Errors go to ``on_error``."""
 
     def count(self, path: Path) -> int | None:
-        """About the number of rows; None if it is unknown until they are read."""
+        """The approximate number of rows; None if it is unknown until they are read."""
 
 
 def require_columns(names: Sequence[str], present: Sequence[str], path: Path) -> None:

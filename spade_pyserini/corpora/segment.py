@@ -1,4 +1,4 @@
-"""Long documents as passages with ids ``doc#0``, ``doc#1``, ..., for MaxP search.
+"""Split long documents into passages with ids ``doc#0``, ``doc#1``, ..., for MaxP search.
 
 MaxP: the score of a document is the score of its best passage.
 """
@@ -25,7 +25,7 @@ class Segmentation:
 
     @classmethod
     def parse(cls, text: str) -> Segmentation:
-        """``250:125`` gives overlapping windows, ``250`` windows without overlap."""
+        """Parse ``250:125`` (overlapping windows) or ``250`` (windows without overlap)."""
         words, _, stride = text.partition(":")
         try:
             segmentation = cls(int(words), int(stride or words))
@@ -37,7 +37,7 @@ class Segmentation:
 
 
 def segmented(corpus: Corpus, segmentation: Segmentation) -> Corpus:
-    """Return the documents split into passages; each passage has the title of its document."""
+    """Return a corpus of passages; each passage has the title of its document."""
     read = partial(_read_passages, corpus.read, segmentation)
     segment = f"{segmentation.words}:{segmentation.stride}"
     return replace(corpus, read=read, count=unknown_size, segment=segment)
@@ -49,7 +49,11 @@ def _read_passages(
     for document, source, line in read(on_error):
         if DELIMITER in document.docid:
             message = f"the id {document.docid!r} contains {DELIMITER!r}, which separates a"
-            on_error(InputError(f"{message} document's id from its passage number", source, line))
+            on_error(
+                InputError(
+                    f"{message} document's id from its passage number; replace it", source, line
+                )
+            )
             continue
         for number, text in enumerate(windows(document.text, segmentation)):
             docid = f"{document.docid}{DELIMITER}{number}"
@@ -57,7 +61,7 @@ def _read_passages(
 
 
 def windows(text: str, segmentation: Segmentation) -> Iterator[str]:
-    """Yield at least one window; the last one ends where the text ends."""
+    """Yield the windows of a text, at least one; the last window ends where the text ends."""
     words = text.split()
     start = 0
     while True:

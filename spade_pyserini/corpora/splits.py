@@ -1,8 +1,8 @@
-"""Topics and judgements that belong to a collection, by name.
+"""Find the topics and judgements of a collection by the name of a split.
 
 ``scifact/test`` is a split of the catalogue; Pyserini's and ir_datasets' names for it work, too.
-``NAME/test`` is a split of a folder in the data directory, ``FOLDER/test`` of any folder in BEIR
-format: the files ``queries.jsonl`` and ``qrels/test.tsv``.
+``NAME/test`` is a split of a folder in the data directory, ``FOLDER/test`` a split of any folder
+in BEIR format: the files ``queries.jsonl`` and ``qrels/test.tsv``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PASSAGE_LEVEL = 2  # TREC DL passages: grade 1 means "related", not relevant in 
 class Split:
     """Where the topics and judgements of a split are: in files, or in ir_datasets.
 
-    name: for file names, such as ``scifact-test``.
+    name: used in file names, such as ``scifact-test``.
     queries: files of topics.
     qrels: files of judgements.
     dataset: ir_datasets' id, instead of files.
@@ -42,7 +42,10 @@ class Split:
 
 
 def resolve_split(name: str | Path, *, data_dir: str | Path | None = None) -> Split | None:
-    """Return the split of this name, or None if no split has it."""
+    """Return the split called ``name``, or None if there is none.
+
+    Raises `NotFoundError` if a collection's folder exists, but the split is not in it.
+    """
     text = str(name)
     if text == "pydoc":
         return _pydoc_split(text, pydoc.SPLITS)
@@ -68,7 +71,7 @@ def split_names(data_dir: str | Path | None = None) -> Iterator[str]:
 
 
 def _level(collection: str, split: str) -> int:
-    """The lowest relevant grade in TREC's evaluation: 2 for the passages of DL tracks, else 1."""
+    """The lowest grade that counts as relevant: 2 for the passages of TREC DL tracks, else 1."""
     is_passage = "msmarco" in collection and "doc" not in collection
     is_track = any(track in split for track in ("dl19", "dl20", "trec-dl-20"))
     return PASSAGE_LEVEL if is_passage and is_track else 1
@@ -101,4 +104,4 @@ def _folder_split(folder: Path, split: str, name: str, level: int) -> Split:
         queries = folder / f"queries.jsonl{suffix}"
         if queries.is_file():
             return Split(name, (queries,), (qrels,), relevance_level=level)
-    raise NotFoundError(f"{folder} has no queries.jsonl, plain or .gz")
+    raise NotFoundError(f"{folder} has neither queries.jsonl nor queries.jsonl.gz; add one of them")

@@ -1,4 +1,4 @@
-"""Tables of queries, of judgements, or of pairs of a query and a text.
+"""Read tables of queries, of judgements, or of pairs of a query and a text.
 
 The formats are CSV, TSV with a header, JSON lines, JSON arrays and Parquet, plain or compressed.
 """
@@ -13,6 +13,7 @@ from spade_pyserini.corpora.checks import raise_error
 from spade_pyserini.corpora.columnar import Parquet
 from spade_pyserini.corpora.delimited import Csv, Tsv
 from spade_pyserini.corpora.fields import guess_column, listed
+from spade_pyserini.corpora.first_line import refuse_data
 from spade_pyserini.corpora.json_rows import JsonArray, JsonLines, is_array
 from spade_pyserini.corpora.layout import file_kind
 from spade_pyserini.corpora.rows import Row, RowFormat
@@ -21,7 +22,7 @@ from spade_pyserini.formats.lines import read_lines
 
 logger = logging.getLogger(__name__)
 IsHeader = Callable[[list[str]], bool]
-"""Returns whether the cells of the first line of a TSV file are names of columns."""
+"""A function that returns whether the cells of a TSV file's first line are column names."""
 
 
 def table_format(path: Path, is_header: IsHeader) -> RowFormat | None:
@@ -48,11 +49,12 @@ def table_rows(form: RowFormat, path: Path, names: Sequence[str] = ()) -> Iterat
 
 
 def require_column(names: Sequence[str], known: Sequence[str], what: str, path: Path) -> str:
-    """Return the first name of ``known`` that is a column. ``what`` describes it in the error."""
+    """Return the column whose name is first in ``known``. ``what`` describes it in the error."""
     column = guess_column(names, known)
     if column is None:
+        refuse_data(names, path)
         message = f"no column for {what} among {listed(names)}"
-        raise InputError(f"{message}; name it {' or '.join(known[:4])}", path)
+        raise InputError(f"{message}; rename the column to {' or '.join(known[:4])}", path)
     return column
 
 

@@ -34,7 +34,7 @@ def read_text_files(
 
 
 def path_id(path: str) -> str:
-    """``my notes/a.txt`` gives ``my%20notes/a.txt``."""
+    """Return the id for a path: ``my notes/a.txt`` gives ``my%20notes/a.txt``."""
     return "".join(
         character
         if character.isprintable() and not character.isspace() and character not in "%#"

@@ -1,4 +1,4 @@
-"""Topics in tables: a column of queries and, optionally, a column of ids."""
+"""Read topics from tables with a column of queries and, optionally, a column of ids."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ logger = logging.getLogger(__name__)
 
 
 def topic_table(path: Path) -> Reader | None:
-    """Return a function that reads the topics of a table; None for Pyserini's formats."""
+    """Return a function that reads the topics of a table.
+
+    Returns None for JSON lines and for files that are not tables: `formats.topics` reads them.
+    """
     form = table_format(path, _is_header)
-    if form is None or isinstance(form, JsonLines):  # `formats.topics` reads these
+    if form is None or isinstance(form, JsonLines):
         return None
     return partial(_read, form)
 
@@ -38,7 +41,7 @@ def _read(form: RowFormat, path: Path) -> Iterator[tuple[int, Topic]]:
     qids, texts = guess_column(names, IDS), require_column(names, TEXTS, "the queries", path)
     log_columns(path, ids=qids, queries=texts)
     if qids is None:
-        logger.info("%s: no column of ids, the id is the number of the row, from 1", path)
+        logger.info("%s: no id column; the id is the number of the row, from 1", path)
     columns = [name for name in (qids, texts) if name]
     for number, row in enumerate(table_rows(form, path, columns), start=1):
         try:

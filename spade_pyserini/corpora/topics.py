@@ -1,4 +1,4 @@
-"""Topics by name: of a file, of a collection's split, or of ir_datasets."""
+"""Read topics from a file, from a split of a collection, or from ir_datasets."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ def read_topics(name: str | Path, *, data_dir: str | Path | None = None) -> list
     """Return the topics of a file or of a split, in the order of the file.
 
     For the names of splits see `spade_pyserini.corpora.splits`, for the formats of files
-    `spade_pyserini.formats.topics` and `spade_pyserini.corpora.topic_tables`. Of a split in files,
-    only the topics that have relevance judgements are returned; of a split of ir_datasets, all
+    `spade_pyserini.formats.topics` and `spade_pyserini.corpora.topic_tables`. For a split in files,
+    only the topics that have relevance judgements are returned; for a split of ir_datasets, all
     topics. In files, repeated or invalid ids are errors, and so is a file without topics.
     """
     if path := find_file(name, data_dir):
         return read_topic_files([path], topic_table(path))
     split = resolve_split(name, data_dir=data_dir)
     if split is None:
-        message = f"no topics and no file are called {str(name)!r}"
+        message = f"there are no topics and no file with the name {str(name)!r}"
         raise NotFoundError(f"{message}; {suggest_names(str(name), split_names(data_dir))}")
     if split.dataset:
         return list(irdatasets.topics(split.dataset))
     qrels = read_qrels(name, data_dir=data_dir)
     topics = [topic for topic in read_topic_files(split.queries) if topic.qid in qrels]
     if not topics:
-        raise InputError(f"no topic has judgements in {name}", split.queries[0])
+        message = f"no topic has judgements in {name}; check that the qrels have the same topic ids"
+        raise InputError(message, split.queries[0])
     if missing := len(qrels) - len(topics):
         logger.warning("%s: %d of %d judged topics have no query", name, missing, len(qrels))
     return topics
@@ -47,20 +48,21 @@ def read_topics(name: str | Path, *, data_dir: str | Path | None = None) -> list
 def read_encoded_topics(
     name: str | Path, field: str = VECTOR, *, data_dir: str | Path | None = None
 ) -> dict[str, dict[str, int]]:
-    """Return the term weights of the topics of a file that a query encoder has encoded, by id.
+    """Return the term weights of encoded topics in a file, by topic id.
 
-    ``field`` is the field of JSON lines that has the vectors, see `formats.weighted_topics`.
+    ``field`` is the field that has the vectors in JSON lines, see `formats.weighted_topics`.
     """
     path = find_file(name, data_dir)
     if path is None:
-        raise NotFoundError(f"{name}: no such file; encoded topics are in a file")
+        raise NotFoundError(f"{name}: no such file; encoded topics are read only from files")
     return read_weighted_topics(path, field)
 
 
 def topics_name(name: str | Path, *, data_dir: str | Path | None = None) -> str:
     """Return the name of topics for the file name of a run.
 
-    ``dir/topics.dl19-passage.tsv.gz`` gives ``dl19-passage``, ``scifact/test`` ``scifact-test``.
+    ``dir/topics.dl19-passage.tsv.gz`` gives ``dl19-passage``, ``scifact/test`` gives
+    ``scifact-test``.
     """
     if not find_file(name, data_dir) and (split := resolve_split(name, data_dir=data_dir)):
         return split.name

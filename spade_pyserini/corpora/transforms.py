@@ -1,4 +1,4 @@
-"""The changes to documents before they are encoded or indexed, the same for all commands."""
+"""Change documents before they are encoded or indexed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ def apply_transforms(
     pool: list[str] | None = None,
     data_dir: str | Path | None = None,
 ) -> Corpus:
-    """Split documents into passages, keep those of the pool, append expansions, in this order.
+    """Split documents into passages, keep only those in the pool, append expansions, in this order.
 
-    With ``segment``, the ids in ``pool`` and ``expansions`` are therefore those of passages.
+    A step without an argument is left out. With ``segment``, the ids in ``pool`` and ``expansions``
+    must be ids of passages.
     """
     if expansions_per_doc and not expansions:
         raise UsageError("expansions_per_doc=N has no effect without expansions=FILE; give both")

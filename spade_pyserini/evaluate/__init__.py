@@ -1,4 +1,4 @@
-"""Scores of runs against relevance judgements."""
+"""Evaluate runs against relevance judgements."""
 
 from typing import TYPE_CHECKING
 

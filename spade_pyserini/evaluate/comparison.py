@@ -17,6 +17,7 @@ from spade_pyserini.evaluate.measures import (
     measure_name,
 )
 from spade_pyserini.evaluate.significance import MARK, PairedTest, paired_t_test
+from spade_pyserini.evaluate.unmatched import other_topics
 from spade_pyserini.formats.qrels import Qrels
 from spade_pyserini.formats.runs import read_run
 from spade_pyserini.records import Ranking
@@ -74,13 +75,13 @@ def compare_runs(
     level: int = 1,
     strict: bool = True,
 ) -> Comparison:
-    """Score runs; with a baseline, test every other run against it.
+    """Score runs; with a baseline, test whether the other runs differ from it significantly.
 
     ``level`` is the lowest grade that binary measures count as relevant. A run that has none of the
     judged topics is an error; with ``strict=False`` it scores 0.
     """
     if baseline is not None and baseline not in runs:
-        raise UsageError(f"baseline={baseline}: not one of the runs")
+        raise UsageError(f"baseline={baseline} is not one of the runs; choose {' or '.join(runs)}")
     columns = list(measures or DEFAULT_MEASURES)
     values: dict[str, Values] = {}
     for name, run in runs.items():
@@ -105,14 +106,15 @@ def _test_against(baseline: str, values: dict[str, Values]) -> dict[str, dict[Me
 
 
 def read_runs(paths: Sequence[str | Path], qrels: Qrels) -> dict[str, list[Ranking]]:
-    """Read runs by short, distinct names; a run without any judged topic is an error."""
+    """Read runs; return them by short, distinct names. A run without judged topics is an error."""
     runs = {}
     for path, name in zip(paths, short_names(paths), strict=True):
         run = read_run(path)
         if not run:
-            raise InputError("the run is empty", path)
+            raise InputError("the run is empty; give a run with hits", path)
         if not any(ranking.qid in qrels for ranking in run):
-            raise InputError("no topic of this run has judgements", path) from NoCommonTopicError()
+            message = f"no topic of this run has judgements: {other_topics(qrels, run)}"
+            raise InputError(message, path) from NoCommonTopicError()
         runs[name] = run
     return runs
 
@@ -121,5 +123,5 @@ def short_names(paths: Sequence[str | Path]) -> list[str]:
     """Return the file names, or the full paths if two files have the same name."""
     names = [Path(path).name for path in paths]
     if len({str(path) for path in paths}) < len(paths):
-        raise UsageError("the same run was given twice")
+        raise UsageError("the same run was given twice; leave one out")
     return names if len(set(names)) == len(names) else [str(path) for path in paths]

@@ -1,50 +1,76 @@
-"""The notes below a table: the conventions that its scores depend on."""
+"""The notes below a table of scores: the conventions by which the scores are computed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
-from spade_pyserini.evaluate.significance import LEVEL, MARK
+from spade_pyserini.evaluate.comparison import Comparison
+from spade_pyserini.evaluate.measures import measure_name
+from spade_pyserini.evaluate.significance import CONSTANT, EQUAL, LEVEL, MARK, too_few
+from spade_pyserini.evaluate.unmatched import unmatched_warnings
 from spade_pyserini.formats.qrels import Qrels
+from spade_pyserini.formats.tables import counted
 from spade_pyserini.records import Ranking
 
 
 def conventions(
+    comparison: Comparison,
     qrels: Qrels,
     runs: dict[str, list[Ranking]],
     *,
-    level: int,
     baseline: str | None = None,
     own: Collection[str] = (),
 ) -> str:
-    """Return a line for each convention that affects these runs.
+    """Return a line for each convention that affects these runs, then the warnings.
 
-    ``own`` has the topics that are documents, see `spade_pyserini.evaluate.own_documents`.
+    With a ``baseline``, the lines include the result of the tests against it. ``own`` has the ids
+    of topics whose query is a document of the corpus, see
+    `spade_pyserini.evaluate.own_documents`.
     """
     lines = [
-        f"{len(qrels)} judged topics; topics without hits count as 0 (trec_eval -c); "
+        f"{counted(len(qrels), 'judged topic')}; topics without hits count as 0 (trec_eval -c); "
         "ties are ordered by docid, as trec_eval does"
     ]
-    if level > 1:
+    if (level := comparison.level) > 1:
         lines.append(f"binary measures count grades of {level} and more as relevant (trec_eval -l)")
-    if baseline is not None:
-        others = len(runs) - 1
-        lines.append(
-            f"{MARK} significant difference from {baseline}: paired t-test, p < {LEVEL} with "
-            f"Bonferroni's correction for {others} comparison{'s' if others > 1 else ''}"
-        )
+    if baseline is not None and comparison.tests:
+        lines.extend(_significance(comparison, baseline, len(qrels)))
     for name, run in runs.items():
         qids = {ranking.qid for ranking in run}
         if without := len(qrels.keys() - qids):
-            lines.append(f"{name}: {without} topics without hits")
+            lines.append(f"{name}: {counted(without, 'topic')} without hits")
         if unjudged := len(qids - qrels.keys()):
-            lines.append(f"{name}: {unjudged} topics without judgements are ignored")
+            verb = "is" if unjudged == 1 else "are"
+            lines.append(f"{name}: {counted(unjudged, 'topic')} without judgements {verb} ignored")
         if selves := sum(ranking.qid in own and _retrieves_itself(ranking) for ranking in run):
+            retrieve = "1 topic retrieves its" if selves == 1 else f"{selves} topics retrieve their"
             lines.append(
-                f"{name}: {selves} topics retrieve their own text, which is in the corpus (as in "
-                "ArguAna); `spade search --remove-query` leaves it out"
+                f"{name}: {retrieve} own text, which is in the corpus (as in ArguAna); "
+                "`spade search --remove-query` leaves it out"
             )
-    return "\n".join(lines)
+    return "\n".join([*lines, *unmatched_warnings(qrels, runs)])
+
+
+def _significance(comparison: Comparison, baseline: str, topics: int) -> Iterator[str]:
+    """Yield the legend of the mark if it is in the table, and why differences were not tested."""
+    if reason := too_few(topics):
+        yield reason
+        return
+    tests = [test for by_measure in comparison.tests.values() for test in by_measure.values()]
+    others = counted(len(comparison.tests), "comparison")
+    how = f"paired t-test, p < {LEVEL} with Bonferroni's correction for {others}"
+    if any(test.significant for test in tests):
+        yield f"{MARK} significant difference from {baseline}: {how}"
+    elif any(test.p is not None or test.untested == EQUAL for test in tests):
+        yield f"no significant difference from {baseline}: {how}"
+    for name, by_measure in comparison.tests.items():
+        constant = [
+            measure_name(measure)
+            for measure, test in by_measure.items()
+            if test.untested == CONSTANT
+        ]
+        if constant:
+            yield f"{name}, {', '.join(constant)}: {CONSTANT}"
 
 
 def _retrieves_itself(ranking: Ranking) -> bool:

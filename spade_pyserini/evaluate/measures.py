@@ -1,8 +1,8 @@
-"""Effectiveness measures, computed by ir_measures and pytrec_eval; the same digits as trec_eval.
+"""Effectiveness measures, computed by ir_measures; trec_eval gives the same digits.
 
-Topics that have judgements but no hits count as 0 (trec_eval's ``-c``). Hits count in the order of
-their ranking. `read_run` orders them as trec_eval does: by descending score as a 32-bit float, then
-by descending docid.
+Topics that have judgements but no hits count as 0 (trec_eval's ``-c``). Hits are evaluated in the
+order of their ranking. `read_run` orders them as trec_eval does: by descending score as a 32-bit
+float, then by descending docid.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ir_measures
 from ir_measures import AP, RR, Measure, R, nDCG
 
 from spade_pyserini.errors import NoCommonTopicError, UsageError
+from spade_pyserini.evaluate.unmatched import other_topics
 from spade_pyserini.formats.qrels import Qrels
 from spade_pyserini.records import Ranking
 
@@ -20,7 +21,7 @@ ALIASES = {"MRR": RR, "MAP": AP, **{f"MRR@{k}": RR @ k for k in (10, 100, 1000)}
 
 
 def parse_measures(names: list[str]) -> list[Measure]:
-    """Parse ir_measures' names (nDCG@10) or trec_eval's (ndcg_cut_10, recall.100,1000)."""
+    """Parse names of measures: nDCG@10 (ir_measures), ndcg_cut_10 (trec_eval), MRR@10, MAP."""
     parsed: list[Measure] = []
     for name in names:
         if name in ALIASES:
@@ -55,14 +56,14 @@ def _is_valid(measure: Measure) -> bool:
 
 
 def measure_name(measure: Measure) -> str:
-    """Return the paper's name of the measure if it has one, else ir_measures'."""
+    """Return the name of the measure in the paper if there is one, else that of ir_measures."""
     return PAPER_NAMES.get(measure, str(measure))
 
 
 def evaluate_run(
     qrels: Qrels, run: list[Ranking], measures: list[Measure] | None = None
 ) -> dict[Measure, float]:
-    """Return each measure over all judged topics: its mean, or the sum of counts."""
+    """Return each measure over all judged topics: the mean, or the sum if it is a count."""
     scores = evaluate_queries(qrels, run, measures)
     return {measure: aggregate(measure, values) for measure, values in scores.items()}
 
@@ -78,7 +79,7 @@ def aggregate(measure: Measure, values: dict[str, float]) -> float:
 def at_level(measure: Measure, level: int) -> Measure:
     """Return the measure with ``level`` as the lowest relevant grade.
 
-    Graded measures, and those that name their own level, stay unchanged.
+    Graded measures, and measures that have a level already, stay unchanged.
     """
     if level == 1 or "rel" not in measure.SUPPORTED_PARAMS or "rel" in measure.params:
         return measure
@@ -92,8 +93,9 @@ def evaluate_queries(
     """Return each measure for each judged topic."""
     measures = list(measures or DEFAULT_MEASURES)
     if not any(ranking.qid in qrels for ranking in run):
-        raise NoCommonTopicError("the run and the qrels have no topic in common")
-    # Ranks replace scores: every provider sees the same order, without ties.
+        message = "the run and the qrels have no topic in common"
+        raise NoCommonTopicError(f"{message}: {other_topics(qrels, run)}")
+    # Ranks replace scores, so that all libraries behind ir_measures see the same order.
     scored = {
         ranking.qid: {hit.docid: -float(rank) for rank, hit in enumerate(ranking.hits)}
         for ranking in run
@@ -106,7 +108,8 @@ def evaluate_queries(
         for metric in ir_measures.iter_calc(measures, qrels, scored):
             values[metric.measure][metric.query_id] = metric.value
     except (ValueError, RuntimeError, ArithmeticError, LookupError, TypeError) as error:
-        raise UsageError(f"a measure cannot be computed for this run ({error})") from None
+        message = f"a measure cannot be computed for this run ({error}); choose other measures"
+        raise UsageError(message) from None
     for measure in measures:  # counts of judgements do not depend on the hits
         level = measure.params.get("rel", 1)
         if measure.NAME == "NumQ":

@@ -1,4 +1,4 @@
-"""Queries that are documents themselves, as in ArguAna: a run may retrieve them.
+"""Find queries that are documents of the corpus themselves, as in ArguAna.
 
 A query counts as a document of the corpus if both the ids and the texts agree. Equal ids alone are
 not enough, because many collections number both topics and documents.
@@ -19,7 +19,7 @@ from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import SpadeError
 from spade_pyserini.records import Ranking
 
-LEAST = 0.5  # least length of the query, as a share of the document's length in characters
+LEAST = 0.5  # smallest length of the query relative to the document, in characters
 
 
 def own_documents(
@@ -28,7 +28,7 @@ def own_documents(
     """Return the ids of topics that are documents and retrieve themselves in one of the runs.
 
     Topics and corpus are those of the ``split`` that the judgements belong to. Nothing is
-    downloaded: where the texts are not on this machine, the result is empty.
+    downloaded: if the texts are not on this machine, the result is empty.
     """
     candidates = {
         ranking.qid
@@ -48,18 +48,18 @@ def own_documents(
             if document.docid in candidates
             and agree(queries.get(document.docid, ""), document.contents)
         )
-    except (SpadeError, OSError):  # only a note depends on the result
+    except (SpadeError, OSError):  # the result is used only for a note
         return frozenset()
 
 
 def agree(query: str, contents: str) -> bool:
-    """Whether a query is the text of a document, or at least half of it."""
+    """Whether a query is a document's text, or a contiguous part with at least half its length."""
     words, own = _words(query), _words(contents)
     return bool(words) and words in own and len(words) >= LEAST * len(own)
 
 
 def _words(text: str) -> str:
-    """The words of a text, each with a space before and after; empty without words."""
+    """The words of a text in lower case, with spaces between, before and after them."""
     words = re.findall(r"[^\W_]+", text.lower())
     return f" {' '.join(words)} " if words else ""
 

@@ -7,24 +7,33 @@ from typing import NamedTuple
 
 from scipy.stats import ttest_rel
 
+from spade_pyserini.formats.tables import counted
+
 LEVEL = 0.05
-MARK = "◇"  # as in the paper
+FEWEST = 5  # smallest number of topics that are tested
+ROUNDING = 1e-9  # differences of scores that are closer than this are equal
+EQUAL = "the scores are equal on all topics, so there is no test of significance"
+CONSTANT = "the difference is the same on all topics, so there is no test of significance"
+MARK = "◇"  # marks a significant difference, as in the paper
 
 
 class PairedTest(NamedTuple):
     """The test of a run against the baseline on one measure.
 
-    mean: the mean difference, above 0 where the run is better.
-    p: corrected for the number of runs that are compared with the baseline.
+    mean: the mean difference over the topics, above 0 if the run is better.
+    p: the p-value, corrected for the number of runs that are compared with the baseline; None
+        if a test is not possible.
+    untested: why a test is not possible; empty if p is a number.
     """
 
     mean: float
-    p: float
+    p: float | None
+    untested: str = ""
 
     @property
     def significant(self) -> bool:
-        """Whether p is below `LEVEL`."""
-        return self.p < LEVEL
+        """Whether there is a p-value and it is below `LEVEL`."""
+        return self.p is not None and self.p < LEVEL
 
 
 def paired_t_test(
@@ -32,14 +41,24 @@ def paired_t_test(
 ) -> PairedTest:
     """Test the difference of two runs, given their scores by topic.
 
-    ``comparisons`` is the number of runs that are compared with the baseline.
+    ``comparisons`` is the number of runs that are compared with the baseline. There is no p-value
+    with fewer than `FEWEST` topics, or if the difference is the same on all topics: the t-test is
+    undefined without variance.
     """
     topics = list(baseline)
     differences = [run[topic] - baseline[topic] for topic in topics]
     mean = sum(differences) / len(topics)
-    if len(topics) < 2 or max(differences) == min(differences):
-        # The test is undefined without variance. If all differences are 0, or there is only one
-        # topic, p is 1. If several topics all have the same difference, p is 0.
-        return PairedTest(mean, 0.0 if mean and len(topics) > 1 else 1.0)
+    if reason := too_few(len(topics)):
+        return PairedTest(mean, None, reason)
+    if max(differences) - min(differences) < ROUNDING:
+        return PairedTest(mean, None, EQUAL if abs(mean) < ROUNDING else CONSTANT)
     p = float(ttest_rel([run[topic] for topic in topics], list(baseline.values())).pvalue)
     return PairedTest(mean, min(1.0, p * comparisons) if math.isfinite(p) else 1.0)
+
+
+def too_few(topics: int) -> str:
+    """Return a sentence if there are too few topics for a test, else an empty string."""
+    if topics >= FEWEST:
+        return ""
+    verb = "is" if topics == 1 else "are"
+    return f"{counted(topics, 'topic')} {verb} too few for a test of significance"

@@ -1,1 +1,1 @@
-"""Files: reading and writing of every format that the steps exchange."""
+"""Read and write the file formats that commands exchange: vectors, topics, qrels, runs, ..."""

@@ -1,4 +1,4 @@
-"""Atomic writes: a reader sees the old file or the new one, never a part of it."""
+"""Atomic writes: a reader sees the old file or the new file, never an incomplete one."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def atomic_write(path: Path, near: Path | None = None) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Do the same as `atomic_write` for a library that opens the file itself: yield a path.
+    """Yield a temporary path, and rename the file there to ``path`` at the end.
 
-    The file gets the permissions of a new file: some libraries create files that only their owner
-    can read.
+    This is for a library that opens the file itself. The file gets the permissions of a new file:
+    some libraries create files that only their owner can read.
     """
     refuse_special(path)
     with report_full_disk(path), temporary_folder(path) as folder:
@@ -69,7 +69,7 @@ def report_full_disk(path: Path) -> Iterator[None]:
     except OSError as error:
         if not is_full(error):
             raise
-        raise SpadeError(f"{path}: {FULL}, finished files are not lost") from None
+        raise SpadeError(f"{path}: {FULL}. Finished files are not lost") from None
 
 
 def is_full(error: OSError) -> bool:
@@ -78,7 +78,7 @@ def is_full(error: OSError) -> bool:
 
 
 def _umask() -> int:
-    """Return the process's umask; the only portable way is to set it."""
+    """Return the process's umask. The only portable way to read it is to set it and set it back."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -3,11 +3,12 @@
 ::
 
     encode/pydoc.spade.components/docs0000.jsonl.gz    {"id", "weighting": {...}, "expansion": ...}
-    encode/pydoc.spade.components.manifest.json        checksums of each file and of its vectors
+    encode/pydoc.spade.components.manifest.json        checksums, see below
 
-They are in a folder next to the impact vectors. Each shard of vectors has a file of the same name
-there. The values include the weights of the terms in queries and in the corpus, but not alpha. They
-are stored with enough digits to restore the same 32-bit floats.
+Component vectors are in a folder next to the impact vectors. For each shard of impact vectors, this
+folder has a file of the same name; the manifest has the checksums of both files. The value of a
+term is already multiplied by the model's query weight and the corpus idf of the term, but not by
+alpha. Values have nine significant digits, enough to restore the same 32-bit floats.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ FORMAT = "spade_pyserini.components/1"
 
 
 class ComponentVector(NamedTuple):
-    """A document's weights by WordPiece: of term weighting and of term expansion."""
+    """The weights of a document's WordPieces, from the weighting and the expansion encoder."""
 
     docid: str
     weighting: dict[str, float]
@@ -41,12 +42,12 @@ class ComponentVector(NamedTuple):
 
 
 def components_path(folder: Path) -> Path:
-    """``encode/X`` gives ``encode/X.components``."""
+    """Return the folder of components: ``encode/X`` gives ``encode/X.components``."""
     return sibling(folder, "components")
 
 
 def manifest_path(folder: Path) -> Path:
-    """``encode/X`` gives ``encode/X.components.manifest.json``."""
+    """Return the manifest of components, ``encode/X.components.manifest.json`` for ``encode/X``."""
     return sibling(folder, "components.manifest.json")
 
 
@@ -70,13 +71,13 @@ def _nine_digits(weights: dict[str, float]) -> dict[str, float]:
 
 
 def record(folder: Path, shard: Shard, checksum: str) -> None:
-    """Add the components of a shard to the manifest."""
+    """Record the checksums of a shard's components and impact vectors in the manifest."""
     entry = {"sha256": checksum, "vectors_sha256": shard.sha256}
     _save(folder, {**_entries(folder), shard.file: entry})
 
 
 def components_intact(folder: Path, shard: Shard) -> bool:
-    """Whether the components of exactly these vectors exist and are unchanged."""
+    """Whether the components of ``shard`` exist, are unchanged, and belong to its vectors."""
     path = components_path(folder) / shard.file
     entry = _entries(folder).get(shard.file)
     if not entry or entry["vectors_sha256"] != shard.sha256 or not path.is_file():
@@ -119,7 +120,7 @@ def remove_components(folder: Path, files: Iterable[str] | None = None) -> None:
 
 
 def _entries(folder: Path) -> dict[str, dict[str, str]]:
-    """The manifest's entries by file; none if the manifest is missing or damaged."""
+    """The manifest's entries by file name; empty if the manifest is missing or damaged."""
     try:
         shards: dict[str, dict[str, str]] = read_sealed(manifest_path(folder), FORMAT)["shards"]
     except SpadeError:

@@ -1,4 +1,4 @@
-"""Digests of files, and the fields of a dataclass that enter a digest."""
+"""Digests of files, and the selection of the settings that are part of a digest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def sha256(path: Path) -> str:
 def non_default_fields(settings: DataclassInstance) -> dict[str, Any]:
     """Return the fields whose values are not the defaults.
 
-    For digests of settings: a field that a later version adds leaves older digests unchanged.
+    Used for digests of settings: if a later version adds a field, the digests of settings that do
+    not use the field stay the same.
     """
     defaults = {field.name: field.default for field in fields(settings)}
     values = {name: getattr(settings, name) for name in defaults}

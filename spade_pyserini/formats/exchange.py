@@ -14,8 +14,8 @@ RENAME_EXCHANGE = 2  # from <linux/fs.h>
 def exchange(first: Path, second: Path) -> None:
     """Give each of two existing folders the name of the other.
 
-    Atomic on Linux. Elsewhere, and on file systems that cannot exchange, first ``second`` and then
-    ``first`` does not exist for a moment.
+    Atomic on Linux. On other systems, and on file systems that do not support it, first ``second``
+    and then ``first`` is missing for a moment.
     """
     if not _exchange_at_once(first, second):
         spare = first.with_name(f"{first.name}.old")

@@ -1,6 +1,7 @@
-"""Ids of documents and topics: one rule for all of them, and a compact set of them.
+"""Ids of documents and topics: which ids are valid, and a compact set of ids.
 
-A TREC run separates its columns by white space, and Lucene drops documents with very long ids.
+Not all strings are valid: a TREC run separates its columns by white space, and Lucene drops
+documents with very long ids.
 """
 
 from __future__ import annotations

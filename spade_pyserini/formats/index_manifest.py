@@ -3,12 +3,12 @@
 ::
 
     index/pydoc.spade/                      the Lucene index
-    index/pydoc.spade.manifest.json         what it was built from, counts
-    index/pydoc.spade.tokenizer.json        the WordPieces of its terms, for encoding queries
-    index/pydoc.spade.queries-HEX.json      the weights of query terms, where queries have weights
+    index/pydoc.spade.manifest.json         digest of the input, counts, settings
+    index/pydoc.spade.tokenizer.json        the WordPiece vocabulary, for encoding queries
+    index/pydoc.spade.queries-HEX.json      the table of query term weights, if queries need one
     index/.pydoc.spade.HEX.previous/        the previous index, only while it is being replaced
 
-A BM25 index has no tokenizer file.
+HEX stands for hexadecimal digits. A BM25 index has no tokenizer file.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class IndexManifest:
     """What an index contains and how it was built.
 
     - ``kind``: ``impact`` or ``bm25``.
-    - ``corpus``, ``model``: names, for reports.
+    - ``corpus``, ``model``: their names, for reports.
     - ``documents``: documents with at least one term; ``empty_documents``: those without any.
     - ``postings``, ``impacts``: number of postings, and the sum of their impacts.
     - ``source_sha256``: digest of the input; empty if another tool built the index.
-    - ``tokenizer_fingerprint``: of the tokenizer that made the terms, if it is known.
+    - ``tokenizer_fingerprint``: digest of the tokenizer of the terms; None if it is not known.
     - ``optimized``: all segments were merged into one.
     - ``builder``: ``direct`` or ``anserini``, see `spade_pyserini.index.options`.
     - ``anserini``: name and version of Anserini's jar.
@@ -45,10 +45,15 @@ class IndexManifest:
     - ``updates``: additions and deletions since the index was built, oldest first.
     - ``empty``: the ids of the empty documents, if they are known.
     - ``sources``: how to open the corpora of the documents again, to show their texts; see
-      `spade_pyserini.corpora.recorded`. Empty if it is not known.
-    - ``commit``: digest of the file in which Lucene lists the segments of the index. It says which
-      of two folders the manifest belongs to while an index is replaced. None in earlier versions.
-    - ``query``: how queries are encoded; boolean in earlier versions.
+      `spade_pyserini.corpora.recorded`. Empty if the corpora are not known.
+    - ``commit``: digest of the file in which Lucene lists the segments of the index. While an index
+      is replaced, this digest shows whether the manifest belongs to the old or the new folder. None
+      in manifests of earlier versions.
+    - ``query``: how queries are encoded. Manifests of earlier versions lack it; their queries are
+      boolean.
+    - ``keep``, ``prune_ratio``: which terms were indexed, see `spade_pyserini.index.pruning`;
+      ``pruned_postings``, ``pruned_impacts``: the number of postings that pruning left out, in the
+      build and in later additions, and the sum of their impacts.
     """
 
     kind: str
@@ -70,12 +75,17 @@ class IndexManifest:
     sources: list[dict[str, str]] = field(default_factory=list)
     commit: str | None = None
     query: QuerySide = BOOLEAN
+    keep: float = 1.0
+    prune_ratio: float = 0.0
+    pruned_postings: int = 0
+    pruned_impacts: int = 0
 
     def save(self, folder: Path) -> None:
         """Write the manifest of the index in ``folder``."""
         values = {"format": FORMAT, **asdict(self)}
-        if self.query == BOOLEAN:  # as in manifests of earlier versions
-            del values["query"]
+        for name in LATER:  # without these, the manifest is the same as in earlier versions
+            if getattr(self, name) == DEFAULTS[name]:
+                del values[name]
         write_sealed(manifest_path(folder), values)
 
     @classmethod
@@ -92,6 +102,11 @@ class IndexManifest:
         values = read_sealed(path, FORMAT)
         known = {part.name: values[part.name] for part in fields(cls) if part.name in values}
         return cls(**{**known, "query": query_side(values.get("query"))})
+
+
+# Fields that earlier versions did not have. They are written if they differ from their defaults.
+LATER = ("query", "keep", "prune_ratio", "pruned_postings", "pruned_impacts")
+DEFAULTS = {part.name: part.default for part in fields(IndexManifest)}
 
 
 def manifest_path(folder: Path) -> Path:

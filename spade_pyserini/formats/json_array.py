@@ -1,4 +1,4 @@
-"""A file that is one JSON array, read element by element in little memory."""
+"""Read a file that is a JSON array, element by element, in little memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spade_pyserini.errors import InputError
 from spade_pyserini.formats.json_files import unique_keys
 from spade_pyserini.formats.lines import input_errors, open_binary
 
-CHUNK = 1 << 20  # characters
+CHUNK = 1 << 20  # number of characters to read at a time
 BLANKS = re.compile(r"[ \t\r\n]*")
 
 
@@ -50,7 +50,7 @@ class _Array:
             raise self._error("there is more text after the end of the array")
 
     def _element(self) -> Any:
-        """Decode the element at the position; read on while it is not complete."""
+        """Decode the element at the position; read more text while it is not complete."""
         while True:
             try:
                 value, end = self.decoder.raw_decode(self.text, self.position)
@@ -89,7 +89,7 @@ class _Array:
         self.position = end
 
     def _read(self) -> bool:
-        """Read more text, twice as much for each attempt at the same element."""
+        """Read more text; twice as much after each failed attempt to decode the same element."""
         self.size = 2 * self.size if self.position == 0 and self.text else CHUNK
         more = self.stream.read(self.size)
         self.text = self.text[self.position :] + more

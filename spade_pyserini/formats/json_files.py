@@ -1,4 +1,4 @@
-"""JSON objects, read strictly: a repeated key is an error."""
+"""Read JSON objects strictly (a repeated key is an error), and write JSON files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read_json_object(text: str, path: Path, line: int | None = None) -> dict[str
         reason = f"not valid JSON ({error.msg} at column {error.colno})"
         if line is None:  # the object is the complete file
             reason = f"not valid JSON ({error.msg} in line {error.lineno}, column {error.colno})"
-        cure = "the file is damaged or cut off" if line is None else "repair or remove the line"
+        cure = "repair or replace the file" if line is None else "repair or remove the line"
         raise InputError(f"{reason}; {cure}", path, line) from None
     except ValueError as error:  # a repeated key, or a number with too many digits
         raise InputError(f"invalid JSON ({error})", path, line) from None
@@ -32,7 +32,7 @@ def read_json_object(text: str, path: Path, line: int | None = None) -> dict[str
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object of JSON; raise `ValueError` if a key occurs twice."""
+    """Build a dictionary from a JSON object; raise `ValueError` if a key occurs twice."""
     fields = dict(pairs)
     if len(fields) != len(pairs):
         keys = [key for key, _ in pairs]
@@ -42,9 +42,9 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_json_file(path: Path, most: int | None = None) -> dict[str, Any]:
-    """Read a file that is a single JSON object, of at most ``most`` bytes."""
+    """Read a file that is a single JSON object; `InputError` if it has more than ``most`` bytes."""
     if most is not None and path.is_file() and path.stat().st_size > most:
-        raise InputError(f"larger than {most:,} bytes, more than such a file needs", path)
+        raise InputError(f"the file is larger than the maximum of {most:,} bytes", path)
     return read_json_object("\n".join(line for _, line in read_lines(path)), path)
 
 

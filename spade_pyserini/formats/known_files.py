@@ -1,9 +1,9 @@
 """A record of the files that were checked on this machine, to avoid repeated checks.
 
-A check of a large file is made once: its identity (device, inode, size, time of the last change) is
-recorded with the result, in the user's cache folder. A copy has another inode and a changed file
-another time, so both are checked again. Without a cache folder that can be written to, nothing is
-recorded and every check is made again.
+A large file is checked only once: the identity of the file (device, inode, size, time of the last
+change) is recorded with the result, in the user's cache folder. A copy has another inode and a
+changed file another time, so both are checked again. Without a cache folder that can be written to,
+nothing is recorded and every check is made again.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class KnownFile(NamedTuple):
 
 
 def identity(path: Path) -> list[int]:
-    """Return numbers that differ for a copy of a file and after a change of it."""
+    """Return numbers that identify a file; a copy or a changed file has other numbers."""
     state = path.stat()
     return [state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns]
 
 
 def cache_folder() -> Path:
-    """Return the cache folder: ``$SPADE_CACHE_DIR``, or one in the cache folder of the user."""
+    """Return the cache folder: ``$SPADE_CACHE_DIR``, or a folder in the user's cache folder."""
     if folder := os.environ.get(CACHE_VARIABLE):
         return Path(folder)
     base = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()

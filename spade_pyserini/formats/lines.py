@@ -1,4 +1,4 @@
-"""Text files by lines, in UTF-8, plain or compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``)."""
+"""Read UTF-8 files line by line, plain or compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 @contextmanager
 def input_errors(path: Path, line: Callable[[], int | None] = lambda: None) -> Iterator[None]:
-    """Translate errors of opening and decompressing a file; ``line`` returns the current line."""
+    """Raise `SpadeError` if a file is missing, is a folder, or has damaged compressed data.
+
+    ``line`` returns the current line number for the message.
+    """
     try:
         yield
     except FileNotFoundError:

@@ -21,16 +21,19 @@ OPEN = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def lock(path: Path, *, wait: bool = False) -> Iterator[None]:
     """Hold the lock on ``path``: only one process at a time writes it.
 
-    If another process holds it, raise `OutputExistsError`, or with ``wait`` block until it is free.
-    The lock is an empty file ``path.lock``; a file with contents, a link or a device of that name
-    is not ours and is refused. For an object store the lock file is in a temporary folder of this
-    user: it excludes other processes on this machine only.
+    If another process holds the lock, raise `OutputExistsError`, or with ``wait`` block until the
+    lock is free.
+
+    The lock is an empty file ``path.lock``. If a file with contents, a link or a device has that
+    name, this package did not create it, and `OutputExistsError` is raised. For an object store,
+    the lock file is in a temporary folder of this user: it excludes only processes on this machine.
     """
     file = sibling(path, "lock") if is_local(path) else _lock_folder() / _digest(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     with _locked(file, wait) as locked:
         if not locked:
-            raise OutputExistsError(f"{path}: another process is writing it; wait until it exits")
+            message = f"{path}: another process is writing it; wait until that process has ended"
+            raise OutputExistsError(message)
         try:
             yield
         finally:
@@ -54,7 +57,7 @@ def _lock_folder() -> Path:
 
 @contextmanager
 def _locked(file: Path, wait: bool) -> Iterator[bool]:
-    """Lock a file; False if another process holds it and ``wait`` is False."""
+    """Lock a file; yield False if another process holds the lock and ``wait`` is False."""
     while True:
         with _opened(file) as descriptor:
             try:
@@ -71,7 +74,7 @@ def _locked(file: Path, wait: bool) -> Iterator[bool]:
 def _opened(file: Path) -> Iterator[int]:
     """Open or create a lock file; raise `OutputExistsError` if the file is not a lock."""
     refused = OutputExistsError(
-        f"{file} is not a lock of this program, but has the name of one; move it away"
+        f"{file} is not a lock of this program, but has the name of a lock; rename or remove it"
     )
     if file.is_symlink() or file.is_dir():
         raise refused

@@ -1,6 +1,7 @@
 """Small HTML tables that notebooks show for results. Cells are escaped.
 
-Notebooks have their own colours, so a table sets only what is readable on light and dark pages.
+Notebooks have their own colours, so tables use only colours that are readable on light and
+dark pages.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from spade_pyserini.formats.unicode import printable
 BAR = "display:inline-block;height:.7em;margin-right:.4em;background:"
 BLUE, ORANGE = "#2f6fd0", "#d4691c"
 LEFT = ' style="text-align:left"'
-WIDTH = 8  # of the longest bar, in letters
+WIDTH = 8  # width of the longest bar, in em
 
 
 class Html(str):
-    """A cell that is HTML already."""
+    """A cell that is HTML already and is not escaped."""
 
 
 def html_table(header: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
@@ -31,7 +32,10 @@ def html_table(header: Sequence[str], rows: Iterable[Sequence[object]], caption:
 
 
 def html_bar(label: object, parts: Mapping[str, float], largest: float) -> Html:
-    """Return bars next to each other, with a label; ``parts`` has their lengths by colour."""
+    """Return bars next to each other, with a label.
+
+    ``parts`` has the values of the bars by colour; a bar with the value ``largest`` is the longest.
+    """
     longest = max(largest, 1e-9)
     bars = "".join(
         f'<span style="{BAR}{colour};width:{WIDTH * max(0.0, value) / longest:.2f}em;'

@@ -1,4 +1,4 @@
-"""Checks of an output path, made before long work is done for it."""
+"""Check an output path before the work starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from spade_pyserini.formats.paths import is_local
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
-    """Raise `OutputExistsError` unless ``path`` is free, or a file that may be replaced."""
+    """Raise `OutputExistsError` if ``path`` must not or cannot be written.
+
+    An existing regular file is replaced only with ``overwrite``; a folder, link or device never is.
+    """
     check_writable(path)
     refuse_special(path)
     if path.exists() and not overwrite:
@@ -21,13 +24,13 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 def refuse_special(path: Path) -> None:
     """Raise `OutputExistsError` if ``path`` exists and is not a regular file.
 
-    Renaming a file to the name of a device, a FIFO or a symbolic link would remove them.
+    A device, a FIFO or a symbolic link would be removed if a file were renamed to its path.
     """
     if not is_local(path):
         return
     try:
         mode = path.lstat().st_mode
-    except OSError:  # there is nothing, or the parent is no folder, which writing will report
+    except OSError:  # ``path`` does not exist, or its parent is not a folder
         return
     if stat.S_ISLNK(mode):
         refuse_link(path)
@@ -39,10 +42,10 @@ def refuse_special(path: Path) -> None:
 
 
 def refuse_link(path: Path) -> None:
-    """Raise `OutputExistsError` if ``path``, an output that is replaced, is a symbolic link."""
+    """Raise `OutputExistsError` if the output ``path`` is a symbolic link."""
     if is_local(path) and path.is_symlink():
         message = f"{path} is a symbolic link to {path.readlink()}, and links are not replaced"
-        raise OutputExistsError(f"{message}; name its target, or choose another output")
+        raise OutputExistsError(f"{message}; give the path of its target, or choose another output")
 
 
 def check_writable(path: Path) -> None:
@@ -50,7 +53,8 @@ def check_writable(path: Path) -> None:
     if is_local(path):
         existing = next(folder for folder in path.absolute().parents if folder.exists())
         if not existing.is_dir() or not os.access(existing, os.W_OK):
-            raise OutputExistsError(f"{path}: {existing} is not a folder that can be written to")
+            message = f"{path}: {existing} is not a folder that can be written to"
+            raise OutputExistsError(f"{message}; choose another output")
 
 
 def refuse_file(folder: Path, parameter: str = "output") -> None:

@@ -36,7 +36,7 @@ def is_local(path: Path) -> bool:
 
 
 def sibling(folder: Path, suffix: str) -> Path:
-    """``encode/X`` and ``manifest.json`` give ``encode/X.manifest.json``."""
+    """Return a path next to ``folder``: ``encode/X`` and ``lock`` give ``encode/X.lock``."""
     if folder.name in ("", ".."):
         folder = folder.resolve()
     return folder.with_name(f"{folder.name}.{suffix}")
@@ -48,8 +48,14 @@ def safe_file_name(name: str) -> str:
     return cleaned or "unnamed"
 
 
+def model_title(name: str | Path) -> str:
+    """Return a name for a model: ``my-model`` for ``my-model/best``, which training writes."""
+    path = Path(name)
+    return path.resolve().parent.name if path.name == "best" and path.is_dir() else path.name
+
+
 def folder_bytes(folder: Path) -> int:
-    """Return the size of all files below ``folder``."""
+    """Return the total size of all files below ``folder``."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 

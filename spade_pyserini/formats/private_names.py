@@ -1,8 +1,8 @@
-"""Random names next to an output, in a form that other processes can recognize.
+"""Random names for temporary files next to an output; other processes can recognize them.
 
-``.X.1f0c9a3be2d45c67.tmp``: the output ``X``, 16 random hexadecimal digits, and a role. Nobody can
-guess the name before it exists, so nobody can put a symbolic link there, and no user's file is
-mistaken for one of ours.
+``.X.1f0c9a3be2d45c67.tmp``: the output ``X``, 16 random hexadecimal digits, and a role such as
+``tmp``. Nobody can guess the name before it exists, so nobody can put a symbolic link there, and no
+file of the user is mistaken for a temporary file.
 """
 
 from __future__ import annotations

@@ -22,9 +22,10 @@ Reader = Callable[[Path], Iterator[tuple[int, str, str, int]]]
 
 
 def read_qrels_files(paths: Iterable[Path], read: Reader | None = None) -> Qrels:
-    """Return the judgements of all files together; two grades for one document are an error.
+    """Return the judgements of all files together.
 
-    ``read`` yields the lines, topic ids, document ids and grades of a file in another format.
+    Two different grades for the same topic and document are an error. ``read`` yields line numbers,
+    topic ids, document ids and grades of a file in another format than TREC's and BEIR's.
     """
     qrels: Qrels = {}
     for path in paths:
@@ -32,7 +33,9 @@ def read_qrels_files(paths: Iterable[Path], read: Reader | None = None) -> Qrels
         for number, qid, docid, grade in (read or _read)(path):
             judged = qrels.setdefault(qid, {})
             if judged.setdefault(docid, grade) != grade:
-                raise InputError(f"topic {qid} has two grades for {docid}", path, number)
+                raise InputError(
+                    f"topic {qid} has two grades for {docid}; remove one", path, number
+                )
         if not number:
             raise InputError("the file contains no judgement", path)
     return qrels
@@ -50,7 +53,7 @@ def _read(path: Path) -> Iterator[tuple[int, str, str, int]]:
             continue
         if len(parts) != columns:
             form = "qid 0 docid grade" if columns == 4 else "qid docid grade"
-            cure = "a file of other columns needs a first line with names, query-id corpus-id score"
+            cure = "a file with other columns needs a header such as query-id corpus-id score"
             message = f"expected `{form}`, found {len(parts)} columns"
             raise InputError(f"{message}; {cure}", path, number)
         yield number, parts[0], parts[-2], parse_grade(parts[-1], path, number)

@@ -11,30 +11,30 @@ The manifest records a `QuerySide`. A table is a file next to the vectors or the
 
     index/pydoc.doc-v2.queries-1f0c9a3be2d4.json       {"side": {...}, "weights": {"cat": 212, ...}}
 
-The file name contains the first digits of the fingerprint. Old and new table can therefore exist
-at the same time, while an index is replaced and a search still reads the old one.
+The file name contains the first digits of the table's fingerprint. The old and the new table can
+therefore exist at the same time, while an index is replaced and a search still reads the old table.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from spade_pyserini.errors import ArtifactError, InputError
+from spade_pyserini.errors import ArtifactError, InputError, NotFoundError
 from spade_pyserini.formats.json_files import read_json_file
+from spade_pyserini.formats.numbers import is_finite
 from spade_pyserini.formats.paths import remove, sibling
 from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 
 FORMAT = "spade_pyserini.queries/1"
 KINDS = BOOLEAN_KIND, WORDS, TABLE, NEURAL = "boolean", "words", "table", "neural"
 LARGEST_WEIGHT = 255  # the largest weight in a table
-MOST_BYTES = 1 << 26  # largest size of a file with the table of another tool
+MOST_BYTES = 1 << 26  # largest size of a table file that another tool wrote
 DIGITS = 12  # number of digits of the fingerprint in a file name
 
 
@@ -62,16 +62,16 @@ BOOLEAN = QuerySide()
 
 
 def query_side(values: Mapping[str, str] | None) -> QuerySide:
-    """Return the query side of a manifest; boolean if it has none, as in earlier versions."""
+    """Return the query side in a manifest; boolean for manifests of earlier versions."""
     side = QuerySide(**values) if values else BOOLEAN
     if side.kind not in KINDS:
         message = f"the vectors need queries of the kind {side.kind!r}, which this version"
-        raise ArtifactError(f"{message} does not know; install a newer one")
+        raise ArtifactError(f"{message} does not know; install a newer version of spade_pyserini")
     return side
 
 
 def weights_fingerprint(weights: Mapping[str, int], prompt: str = "") -> str:
-    """Return a digest of the weights of a table."""
+    """Return a digest of the weights of a table and of the prompt."""
     values = json.dumps([prompt, sorted(weights.items())])
     return hashlib.sha256(values.encode()).hexdigest()
 
@@ -82,7 +82,7 @@ def weights_path(folder: Path, side: QuerySide) -> Path:
 
 
 def save_weights(folder: Path, side: QuerySide, weights: Mapping[str, int]) -> None:
-    """Write the table of ``side``, if it is one, next to ``folder``."""
+    """Write the table of ``side`` next to ``folder``; do nothing if queries need no table."""
     if side.kind == TABLE:
         values = {"format": FORMAT, "side": side.recorded(), "weights": dict(weights)}
         write_sealed(weights_path(folder, side), values)
@@ -94,7 +94,7 @@ def load_weights(folder: Path, side: QuerySide) -> dict[str, int]:
         return {}
     path = weights_path(folder, side)
     if not path.is_file():
-        message = f"{folder}: the weights of query terms are missing, {path.name} next to it"
+        message = f"{folder}: the weights of query terms are missing: no {path.name} next to it"
         raise ArtifactError(f"{message}; copy this file, too, or encode or index again")
     weights: dict[str, int] = read_sealed(path, FORMAT)["weights"]
     if weights_fingerprint(weights, side.prompt) != side.fingerprint:
@@ -108,7 +108,7 @@ def save_side(folder: Path, side: QuerySide, weights: Mapping[str, int]) -> None
 
     For boolean queries without a prompt, no file is written, and an existing file is removed.
     """
-    path = sibling(folder, "queries.json")
+    path = side_path(folder)
     if side == BOOLEAN:
         remove(path)
     else:
@@ -118,9 +118,19 @@ def save_side(folder: Path, side: QuerySide, weights: Mapping[str, int]) -> None
 
 def load_side(folder: Path) -> tuple[QuerySide, dict[str, int]]:
     """Read what `save_side` wrote: the query side, and the weights of its table."""
-    path = sibling(folder, "queries.json")
+    path = side_path(folder)
+    return read_side(path) if path.is_file() else (BOOLEAN, {})
+
+
+def side_path(folder: Path) -> Path:
+    """Return the file that `save_side` writes: ``X.pisa`` gives ``X.pisa.queries.json``."""
+    return sibling(folder, "queries.json")
+
+
+def read_side(path: Path) -> tuple[QuerySide, dict[str, int]]:
+    """Read a file that `save_side` wrote: the query side, and the weights of its table."""
     if not path.is_file():
-        return BOOLEAN, {}
+        raise NotFoundError(f"{path}: no such file; `spade export` writes it next to its output")
     values = read_sealed(path, FORMAT)
     return query_side(values["side"]), values["weights"]
 
@@ -136,7 +146,7 @@ def remove_other_weights(folder: Path, side: QuerySide) -> None:
 
 
 def read_term_weights(path: Path) -> dict[str, float]:
-    """Read a table of another tool: a JSON object of terms and weights, plain or ``.gz``.
+    """Read a table that another tool wrote: a JSON object of terms and weights, plain or ``.gz``.
 
     OpenSearch publishes the idf of its models in this form. Raises `InputError` for a weight that
     is negative, infinite or not a number.
@@ -151,7 +161,7 @@ def check_weight(term: str, weight: Any, source: Path | str) -> None:
     """Raise `InputError` unless ``weight`` is a finite number of 0 or more."""
     if isinstance(weight, bool) or not isinstance(weight, int | float):
         raise InputError(f"the weight of {term!r} is {weight!r}, expected a number", source)
-    if not math.isfinite(weight) or weight < 0:
+    if not is_finite(weight) or weight < 0:
         message = f"the weight of {term!r} is {weight}; weights must be finite and not negative"
         raise InputError(f"{message}, because an impact index holds positive integers", source)
 

@@ -1,4 +1,7 @@
-"""Runs: the hits of all topics in TREC's format, without ties that scorers break differently."""
+"""Read and write runs, the hits of all topics, in TREC's format.
+
+Scores are written without ties, because evaluation tools order ties differently.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,8 @@ STEP = np.float32(2e-6)  # scores this far apart still differ after rounding to 
 def strictly_falling(scores: Iterable[float]) -> Iterator[float]:
     """Yield the scores, lowered where needed so that each is at least `STEP` below the previous.
 
-    trec_eval stores scores as 32-bit floats and orders ties by docid, other scorers by rank.
-    Without ties they all see the same order.
+    trec_eval stores scores as 32-bit floats and orders ties by docid; other tools order them by
+    rank. Without ties, all tools see the same order.
     """
     previous = np.float32(np.inf)
     for score in scores:
@@ -51,7 +54,7 @@ def write_run(
             for hit in hits:
                 if not abs(hit.score) <= LARGEST:
                     message = f"topic {qid}: the score of {hit.docid}, {hit.score}, is not finite"
-                    raise InputError(f"{message}, or it is too large for trec_eval", path)
+                    raise InputError(f"{message}, or too large; check how it was computed", path)
             falling = strictly_falling(hit.score for hit in hits)
             for rank, (hit, score) in enumerate(zip(hits, falling, strict=True), start=1):
                 stream.write(f"{qid} Q0 {hit.docid} {rank} {score:.6f} {tag}\n".encode())
@@ -67,17 +70,17 @@ def _compressed(stream: IO[bytes], path: Path) -> AbstractContextManager[IO[byte
 
 
 def run_tag(path: str | Path) -> str:
-    """Return the tag of a run, the last column of its first line: usually the model."""
+    """Return the tag of a run, the last column of its first line; usually the model's name."""
     for _, line in read_lines(Path(path)):
         if columns := line.split():
             return columns[-1]
-    raise InputError("the run is empty", path)
+    raise InputError("the run is empty; give a run with hits", path)
 
 
 def read_run(path: str | Path) -> list[Ranking]:
     """Read a TREC run in trec_eval's order: by descending score, ties by descending docid.
 
-    The rank column is ignored, as trec_eval does.
+    The rank column is ignored, as it is by trec_eval.
     """
     path = Path(path)
     scored: dict[str, dict[str, float]] = {}
@@ -97,7 +100,8 @@ def read_run(path: str | Path) -> list[Ranking]:
             raise InputError(f"the score {score!r} is not finite, or too large", path, number)
         hits = scored.setdefault(qid, {})
         if docid in hits:
-            raise InputError(f"topic {qid} has the document {docid} twice", path, number)
+            message = f"topic {qid} has the document {docid} twice; remove one of the lines"
+            raise InputError(message, path, number)
         hits[docid] = value
     return [
         Ranking(qid, [Hit(docid, score) for docid, score in _trec_order(hits)])

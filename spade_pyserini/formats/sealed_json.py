@@ -17,7 +17,10 @@ def write_sealed(path: Path, values: dict[str, Any]) -> None:
 
 
 def read_sealed(path: Path, form: str) -> dict[str, Any]:
-    """Read what `write_sealed` wrote and check the digest; ``form`` is the expected ``format``."""
+    """Read what `write_sealed` wrote and check the digest.
+
+    ``form`` is the expected value of the field ``format``.
+    """
     try:
         values = read_json_file(path)
     except InputError:
@@ -27,7 +30,7 @@ def read_sealed(path: Path, form: str) -> dict[str, Any]:
         message = f"the format is {values.get('format')!r}, expected {form!r}"
         cure = "another version wrote it; create it again with overwrite=True"
         if _kind(values.get("format")) not in ("", _kind(form)):
-            cure = f"it belongs to another kind of output; give the {_kind(form)}"
+            cure = f"it belongs to another kind of output; give the path of the {_kind(form)}"
         raise InputError(f"{message}: {cure}", path)
     if values.pop("seal", None) != _seal(values):
         raise ArtifactError(f"{path}: edited or damaged; create it again with overwrite=True")
@@ -35,7 +38,7 @@ def read_sealed(path: Path, form: str) -> dict[str, Any]:
 
 
 def _kind(form: object) -> str:
-    """What a format describes: ``index`` for ``spade_pyserini.index/2``."""
+    """Return the kind of output that a format names: ``index`` for ``spade_pyserini.index/2``."""
     return form.split("/")[0].rpartition(".")[2] if isinstance(form, str) else ""
 
 

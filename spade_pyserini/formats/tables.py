@@ -1,4 +1,4 @@
-"""Tables as text for a terminal, Markdown, LaTeX, CSV and JSON."""
+"""Format tables as text for a terminal, Markdown, LaTeX, CSV and JSON; read CSV files."""
 
 from __future__ import annotations
 
@@ -56,6 +56,11 @@ def text_table(header: list[str], rows: list[list[str]], left: tuple[int, ...] =
     return "\n".join([row(header), "  ".join("-" * width for width in widths), *map(row, rows)])
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as "1 topic" or "3 topics"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _latex(cell: str) -> str:
     return "".join(LATEX.get(letter, letter) for letter in cell)
 
@@ -68,7 +73,7 @@ def _number(cell: str) -> float | str:
 
 
 def read_csv(path: Path) -> list[list[str]]:
-    """Read a CSV file with a header and at least one row, all of the same length."""
+    """Read a CSV file with a header and at least one row, all with the same number of cells."""
     rows: list[list[str]] = []
     reader = csv.reader((f"{line}\n" for _, line in read_lines(path)), strict=True)
     try:

@@ -1,8 +1,9 @@
 """Temporary files and folders next to an output.
 
 Nobody can guess their names (`private_names`), and an existing file or link of that name is an
-error, so a link is never followed. A process holds a lock on each of them until it has finished
-with it. The next writer of the same output removes those without a lock: their process was killed.
+error, so a link is never followed. The process that creates a temporary file or folder locks it
+until it is renamed or removed. If a temporary file or folder has no lock, its process was killed;
+the next process that writes the same output removes it.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @contextmanager
 def temporary_file(output: Path) -> Iterator[IO[bytes]]:
-    """Create a file next to ``output``; its path is ``stream.name``. It is removed in the end.
+    """Create a file next to ``output``; yield it as a stream whose ``name`` is its path.
 
-    The caller renames it to keep it.
+    The file is removed at the end, unless the caller renamed it.
     """
     remove_leftovers(output)
     path, descriptor = _create_file(output)
@@ -39,7 +40,7 @@ def temporary_file(output: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def temporary_folder(output: Path) -> Iterator[Path]:
-    """Create a folder next to ``output``. It is removed in the end, unless it was renamed."""
+    """Create a folder next to ``output``. It is removed at the end, unless it was renamed."""
     remove_leftovers(output)
     path, descriptor = _create_folder(output)
     try:
@@ -60,7 +61,7 @@ def remove_leftovers(output: Path) -> None:
 
 @contextmanager
 def _errors_name(output: Path) -> Iterator[None]:
-    """Name the output in errors of the system, which its user knows, not the temporary name."""
+    """Replace the temporary name in system errors by the output, which the user knows."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Files of topics in the formats that Pyserini reads, plain or ``.gz``.
+"""Read files of topics in usual formats, plain or compressed.
 
 ===================  =====================================================================
 ``.tsv``, ``.txt``   ``id <tab> text``
@@ -17,19 +17,20 @@ from pathlib import Path
 from spade_pyserini.errors import InputError
 from spade_pyserini.formats.ids import id_problem
 from spade_pyserini.formats.json_files import read_json_file, read_json_object
-from spade_pyserini.formats.lines import read_lines
+from spade_pyserini.formats.lines import PACKED, read_lines, unpacked_name
 from spade_pyserini.formats.unicode import SURROGATE, is_valid_unicode
 from spade_pyserini.records import Topic
 
 TABLES = (".csv", ".parquet")  # `spade_pyserini.corpora.topic_tables` reads them
 Reader = Callable[[Path], Iterator[tuple[int | None, Topic]]]
-"""Yields the line number of each topic, None if it is not known, and the topic."""
+"""A function that yields the line number of each topic, None if unknown, and the topic."""
 
 
 def read_topic_files(paths: Iterable[Path], read: Reader | None = None) -> list[Topic]:
     """Return the topics of all files in their order, with ids and texts checked.
 
-    ``read`` yields the lines and topics of a file. By default the ending of its name decides.
+    ``read`` yields the line numbers and topics of a file. By default, the suffix of the file name
+    determines how it is read.
     """
     topics: dict[str, Topic] = {}
     for path in paths:
@@ -49,19 +50,19 @@ def read_topic_files(paths: Iterable[Path], read: Reader | None = None) -> list[
 
 
 def topic_file_stem(path: Path) -> str:
-    """``dir/topics.dl19-passage.tsv.gz`` gives ``dl19-passage``."""
-    stem = path.name
-    for suffix in (".gz", *READERS, *TABLES):
+    """Return a short name: ``dir/topics.dl19-passage.tsv.gz`` gives ``dl19-passage``."""
+    stem = unpacked_name(path)
+    for suffix in (*READERS, *TABLES):
         stem = stem.removesuffix(suffix)
     return stem.removeprefix("topics.")
 
 
 def _reader(path: Path) -> Reader:
-    suffix = Path(path.name.removesuffix(".gz")).suffix
+    suffix = Path(unpacked_name(path)).suffix
     if suffix not in READERS:
         known = ", ".join((*READERS, *TABLES))
-        message = f"unknown format of topics: the file name must end in {known}, or these with .gz"
-        raise InputError(message, path)
+        message = f"unknown format of topics: the file name must end in {known}"
+        raise InputError(f"{message}, plain or compressed ({', '.join(PACKED)})", path)
     return READERS[suffix]
 
 
@@ -98,7 +99,7 @@ def _read_json(path: Path) -> Iterator[tuple[None, Topic]]:
 
 
 def _read_trec(path: Path) -> Iterator[tuple[int, Topic]]:
-    """Read TREC's own format: tags need not be closed, the title ends at the next tag."""
+    """Read TREC's format: tags inside <top> need not be closed, the title ends at the next tag."""
     contents = "\n".join(line for _, line in read_lines(path))
     for top in re.finditer(r"<top>(.*?)(</top>|(?=<top>)|\Z)", contents, flags=re.DOTALL):
         line = contents.count("\n", 0, top.start()) + 1

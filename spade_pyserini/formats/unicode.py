@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-# C0 and C1 control characters, and those that change the direction of text.
+# C0 and C1 control characters, and characters that change the direction of text.
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-SURROGATE = "half of a surrogate pair (\\ud800 to \\udfff); repair it"
+SURROGATE = "half of a surrogate pair (\\ud800 to \\udfff); remove or replace it"
 
 
 def is_valid_unicode(text: str) -> bool:
@@ -21,7 +21,7 @@ def is_valid_unicode(text: str) -> bool:
 def printable(text: str) -> str:
     """Return ``text`` on one line, without characters that could change a terminal's state.
 
-    Control characters, escape sequences' first characters and invisible marks of direction become
-    spaces; several spaces become one.
+    Control characters, such as the start of an escape sequence, and invisible characters that
+    change the direction of text become spaces; several spaces become one.
     """
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())

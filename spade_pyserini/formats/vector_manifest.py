@@ -27,27 +27,28 @@ SUMMARY = (
 
 
 # Settings that older versions did not have. They are written only if they differ from their
-# defaults, so that the manifests of older versions, and the digests of these, stay the same.
+# defaults, so that manifests with default settings are the same as those of older versions.
 LATER = ("prune_ratio", "corpus_gamma", "fields", "system")
-LENGTHS = ("wordpieces", "longer", "left_out")  # of shards; those of early versions have none
+# Fields of `Shard` that are missing in manifests of early versions.
+LENGTHS = ("wordpieces", "longer", "left_out")
 
 
 @dataclass(frozen=True)
 class Shard:
     """A finished file of vectors.
 
-    file: its name.
-    documents: how many it has.
+    file: name of the file.
+    documents: number of documents in the file.
     empty: ids of the documents without any term.
     terms: number of terms, over all documents.
     impacts: sum of all impacts.
     clipped: number of weights that were too large and were reduced to the largest impact.
     sha256: digest of the file.
-    input_sha256: digest of the documents that it encodes.
-    wordpieces: WordPieces of the complete documents; None in manifests of early versions, as the
-        following two.
+    input_sha256: digest of the documents that were encoded.
+    wordpieces: number of WordPieces in the complete documents. This field and the next two are
+        None in manifests of early versions.
     longer: number of documents that are longer than the maximum length.
-    left_out: number of WordPieces of these documents that were not read.
+    left_out: number of WordPieces beyond the maximum length, which were not read.
     """
 
     file: str
@@ -69,7 +70,10 @@ class Shard:
 
 
 class Lengths(NamedTuple):
-    """The sums of the lengths in `Shard`, over the ``documents`` whose lengths are known."""
+    """Sums of fields of `Shard` over the shards whose lengths are known.
+
+    ``documents`` is the number of documents in these shards.
+    """
 
     documents: int
     wordpieces: int
@@ -83,10 +87,11 @@ class Lengths(NamedTuple):
 
 @dataclass(frozen=True)
 class VectorSettings:
-    """Everything besides the documents that determines the bytes of the shards.
+    """All settings that, together with the documents, determine the contents of the shards.
 
-    alpha, k: the paper's. A system with one encoder has an ``alpha`` of 0.5, equal weights for the
-        terms of a text and for those that it adds, and a ``k`` of 0.
+    alpha: weight of the expansion encoder (Eq. 10 of the paper). It is 0.5, equal weights, for a
+        system with one encoder.
+    k: number of expansion terms kept for each token (Eq. 8); 0 for a system with one encoder.
     fields: describes the columns of the documents; empty if they are the guessed ones.
     system: the kind of model, such as ``splade``; empty for SpaDE.
     """
@@ -124,11 +129,13 @@ class VectorSettings:
 class VectorManifest:
     """The description of a folder of vectors.
 
-    settings: what determines the vectors besides the documents.
+    settings: all settings that determine the vectors.
     trained: whether the model was trained, not only initialized.
     complete: whether all documents are encoded.
-    shards: in the order of their numbers; some may be missing until ``complete``.
-    corpus_documents: in the manifest of a part, the number of documents in the entire corpus.
+    shards: the finished shards in the order of their numbers; some may be missing until
+        ``complete``.
+    corpus_documents: if only a part of the corpus was encoded, the number of documents in the
+        entire corpus, if known.
     removed_expansions: the terms that corpus-level pruning removed from the expansion vectors.
     source: how to open the corpus again, see `spade_pyserini.corpora.recorded`; empty in manifests
         of earlier versions.
@@ -162,7 +169,7 @@ class VectorManifest:
 
     @property
     def lengths(self) -> Lengths:
-        """How long the documents are, and how much of them was left out."""
+        """Total length of the documents, and how much of it was left out."""
         known = [shard for shard in self.shards if shard.wordpieces is not None]
         return Lengths(
             documents=sum(shard.documents for shard in known),
@@ -189,9 +196,9 @@ class VectorManifest:
         removed = [term._asdict() for term in values.pop("removed_expansions")]
         if removed:
             values["removed_expansions"] = removed
-        if not self.source:  # the manifest of an earlier version keeps its bytes
+        if not self.source:  # leave it out, as in manifests of earlier versions
             del values["source"]
-        if self.query == BOOLEAN:  # as in manifests of earlier versions
+        if self.query == BOOLEAN:  # leave it out, as in manifests of earlier versions
             del values["query"]
         write_sealed(sibling(folder, name), values)
 
@@ -204,7 +211,7 @@ class VectorManifest:
                 raise ArtifactError(f"{folder}: no such folder; write it with `spade encode`")
             raise ArtifactError(
                 f"{folder} has no manifest ({path.name} next to it): it was not written by "
-                "`spade encode`, or only copied in part; encode again"
+                "`spade encode`, or it was copied only in part; encode again"
             )
         values = read_sealed(path, FORMAT)
         manifest = cls(
@@ -221,12 +228,13 @@ class VectorManifest:
         )
         for shard in manifest.shards:
             if not is_shard_name(shard.file):  # for example ../name, outside the folder
-                raise ArtifactError(f"{path}: {shard.file!r} is not the name of a shard")
+                message = f"{path}: {shard.file!r} is not the name of a shard"
+                raise ArtifactError(f"{message}; encode again with overwrite=True")
         return manifest
 
 
 def _without_unknown(shard: dict[str, Any]) -> dict[str, Any]:
-    """Leave out unknown lengths, so that manifests of early versions keep their bytes."""
+    """Leave out unknown lengths, so that manifests of early versions stay the same."""
     return {k: v for k, v in shard.items() if not (k in LENGTHS and v is None)}
 
 
@@ -237,25 +245,25 @@ def _from_fields(record: Any, values: dict[str, Any]) -> Any:
 
 
 def manifest_path(folder: Path) -> Path:
-    """``encode/X`` gives ``encode/X.manifest.json``."""
+    """Return the path of the manifest: ``encode/X`` gives ``encode/X.manifest.json``."""
     return sibling(folder, MANIFEST)
 
 
 def tokenizer_path(folder: Path) -> Path:
-    """``encode/X`` gives ``encode/X.tokenizer.json``."""
+    """Return the path of the tokenizer: ``encode/X`` gives ``encode/X.tokenizer.json``."""
     return sibling(folder, "tokenizer.json")
 
 
 def shard_name(number: int) -> str:
-    """``3`` gives ``docs0003.jsonl.gz``."""
+    """Return the file name of a shard: ``3`` gives ``docs0003.jsonl.gz``."""
     return f"docs{number:04d}.jsonl.gz"
 
 
 def shard_number(name: str) -> int:
-    """``docs0003.jsonl.gz`` gives ``3``."""
+    """Return the number of a shard: ``docs0003.jsonl.gz`` gives ``3``."""
     return int(name.removeprefix("docs").split(".")[0])
 
 
 def is_shard_name(name: str) -> bool:
-    """Whether ``name`` is one that `shard_name` gives."""
+    """Whether ``name`` is the file name of a shard, see `shard_name`."""
     return re.fullmatch(r"docs\d{4,}\.jsonl\.gz", name) is not None

@@ -1,4 +1,4 @@
-"""A folder of impact vectors and the manifest next to it.
+"""Read, write and check a folder of impact vectors, which has a manifest next to it.
 
 ::
 
@@ -37,8 +37,8 @@ from spade_pyserini.records import ImpactVector
 def write_shard(folder: Path, number: int, vectors: Iterable[ImpactVector]) -> str:
     """Write a shard to a temporary file next to the folder, then move it into the folder.
 
-    Returns its checksum after reading the file back. The bytes depend only on the vectors: the gzip
-    header has neither time nor file name.
+    Reads the file back to check it, and returns its checksum. The bytes depend only on the vectors:
+    the gzip header has neither time nor file name.
     """
     path = folder / shard_name(number)
     with atomic_write(path, near=sibling(folder, path.name)) as stream:
@@ -50,7 +50,7 @@ def write_shard(folder: Path, number: int, vectors: Iterable[ImpactVector]) -> s
     if sha256(path) != hashed.digest.hexdigest():
         remove(path)
         raise ArtifactError(
-            f"{path}: the bytes read differ from those written; is the disk damaged?"
+            f"{path}: the bytes read differ from those written; check the disk and encode again"
         )
     return hashed.digest.hexdigest()
 
@@ -66,12 +66,15 @@ class _HashingStream(io.RawIOBase):
         return self.stream.write(data)
 
 
-def read_shard(path: Path) -> Iterator[ImpactVector]:
+def read_shard(path: Path, first: int = 1) -> Iterator[ImpactVector]:
     """Yield the vectors of a shard and check each: terms without white space, integer impacts.
 
-    For vectors of any tool. `verify` checks vectors that have a manifest by their checksums.
+    This works for vectors of any tool. For vectors with a manifest, `verify` compares checksums.
+    The lines before the line ``first`` are skipped.
     """
     for number, line in read_lines(path):
+        if number < first:
+            continue
         values = read_json_object(line, path, number)
         docid, impacts = values.get("id"), values.get("vector")
         if not isinstance(docid, str) or not docid:
@@ -84,9 +87,8 @@ def read_shard(path: Path) -> Iterator[ImpactVector]:
                 cure = "that are not integers of 1 or more; quantize the vectors first"
                 raise InputError(f"{message} {cure}", path, number)
             if term.split() != [term]:
-                raise InputError(
-                    f"Anserini would split the term {term!r} at white space", path, number
-                )
+                message = f"Anserini would split the term {term!r} at white space; remove the space"
+                raise InputError(message, path, number)
         yield ImpactVector(docid, impacts)
 
 
@@ -100,7 +102,7 @@ def read_vectors(folder: str | Path) -> Iterator[ImpactVector]:
 def verify(folder: Path, manifest: VectorManifest | None = None) -> VectorManifest:
     """Check a folder of vectors against its manifest, and return the manifest.
 
-    It must be complete and have exactly the files of the manifest, with the same checksums.
+    The folder must be complete and have exactly the files of the manifest, with the same checksums.
     """
     manifest = manifest or VectorManifest.load(folder)
     if not manifest.complete:

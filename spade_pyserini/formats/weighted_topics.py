@@ -26,7 +26,7 @@ from spade_pyserini.formats.outputs import refuse_existing
 
 logger = logging.getLogger(__name__)
 VECTOR = "vector"
-UNKNOWN = "[UNK]"  # written for a topic without terms, because Anserini reads no empty topic
+UNKNOWN = "[UNK]"  # written for a topic without terms: Anserini cannot read empty topics
 LARGEST = (1 << 31) - 1
 
 
@@ -37,7 +37,9 @@ def read_weighted_topics(path: Path, field: str = VECTOR) -> dict[str, dict[str,
     """
     name = path.name.removesuffix(".gz")
     if not name.endswith((".tsv", ".txt", ".jsonl")):
-        message = "encoded topics have names that end in .tsv, .txt or .jsonl, or these with .gz"
+        message = (
+            "the name of an encoded topics file must end in .tsv, .txt or .jsonl, or these with .gz"
+        )
         raise InputError(message, path)
     rows = _read_jsonl(path, field) if name.endswith(".jsonl") else _read_tsv(path)
     topics: dict[str, dict[str, int]] = {}
@@ -49,16 +51,16 @@ def read_weighted_topics(path: Path, field: str = VECTOR) -> dict[str, dict[str,
             raise InputError(message, path, line)
         topics[qid] = weights
     if not topics:
-        raise InputError(f"no topic has a vector in the field {field!r}", path)
+        raise InputError(f"no topic has a vector; in JSON lines, the field must be {field!r}", path)
     return topics
 
 
 def write_weighted_topics(
     topics: Iterable[tuple[str, Mapping[str, int]]], output: Path, overwrite: bool = False
 ) -> list[str]:
-    """Write topics for plain Pyserini; return the ids of those without any term.
+    """Write encoded topics in a format that Pyserini reads; return the ids of topics without terms.
 
-    Such a topic is written as `UNKNOWN`, which boolean queries never contain.
+    For a topic without terms, the term `UNKNOWN` is written. Other boolean queries never have it.
     """
     refuse_existing(output, overwrite)
     without_terms = []
@@ -105,8 +107,10 @@ def _weights(vector: Any, field: str, path: Path, line: int) -> dict[str, int]:
     for term, weight in vector.items():
         whole = isinstance(weight, int) and not isinstance(weight, bool)
         if not whole or not 1 <= weight <= LARGEST:
-            message = f"the weight of {term!r} is {weight!r}; weights must be positive integers"
-            raise InputError(f"{message}: multiply them, by 100 for example, and round", path, line)
+            message = f"the weight of {term!r} is {weight!r}, not an integer from 1 to {LARGEST}"
+            raise InputError(
+                f"{message}; multiply all weights, by 100 for example, and round", path, line
+            )
         if term.split() != [term]:
-            raise InputError(f"the term {term!r} contains white space", path, line)
+            raise InputError(f"the term {term!r} contains white space; remove it", path, line)
     return vector

@@ -23,9 +23,10 @@ Model = TypeVar("Model", bound=DualEncoder)
 
 
 def with_adapters(transformer: PreTrainedModel, rank: int, layers: int = 0) -> PreTrainedModel:
-    """Freeze a transformer and add new adapters to the linear modules of its last ``layers``.
+    """Freeze a transformer and add new adapters to the linear modules of its last layers.
 
-    0 layers means all of them. New adapters do not change the output: their second matrix is zero.
+    rank: the rank of the adapters. layers: the number of layers with adapters; 0 means all layers.
+    New adapters do not change the output: their second matrix is zero.
     """
     depth = transformer.config.num_hidden_layers
     adapted = [
@@ -51,7 +52,7 @@ def merge_adapters(model: Model) -> Model:
         return model
     merged = copy.deepcopy(model)
     for encoder in (merged.weighting, merged.expansion):
-        encoder.backbone = _merged(encoder.backbone)
+        encoder.backbone = merged_transformer(encoder.backbone)
     # Only the last layers have adapters; the layers before are the same in both encoders.
     if layers := model.config.adapter_layers:
         merged.shared_layers = share_layers(
@@ -67,9 +68,9 @@ def merge_adapters(model: Model) -> Model:
 
 
 def still_merged(model: DualEncoder, base: PreTrainedModel) -> bool:
-    """Return whether the transformers of a merged model are ``base`` plus its adapters.
+    """Return whether the transformers of a merged model equal ``base`` plus the merged adapters.
 
-    They are not if somebody has trained or replaced the weights after `merge_adapters`.
+    They differ if their weights were trained or replaced after `merge_adapters`.
     """
     if model.adapters is None:
         return False
@@ -81,7 +82,7 @@ def still_merged(model: DualEncoder, base: PreTrainedModel) -> bool:
         prefix = f"{name}.backbone."
         own = {x.removeprefix(prefix): y for x, y in tensors.items() if x.startswith(prefix)}
         adapted.load_state_dict(own, strict=False)
-        expected = _merged(adapted).state_dict()
+        expected = merged_transformer(adapted).state_dict()
         actual = getattr(model, name).backbone.state_dict()
         if expected.keys() != actual.keys():
             return False
@@ -90,12 +91,17 @@ def still_merged(model: DualEncoder, base: PreTrainedModel) -> bool:
     return True
 
 
-def _merged(adapted: PreTrainedModel) -> PreTrainedModel:
+def merged_transformer(adapted: PreTrainedModel) -> PreTrainedModel:
     """Turn a transformer with adapters into one without. Changes ``adapted``."""
     for parameter in adapted.parameters():
-        # Both encoders share the frozen tensors; merging must not change the other encoder.
+        # Both encoders share the frozen tensors; without a copy, merging would change both.
         parameter.data = parameter.data.clone()
     return cast(PreTrainedModel, cast(PeftModel, adapted).merge_and_unload())
+
+
+def has_adapters(model: nn.Module) -> bool:
+    """Return whether a model has adapters that are not merged."""
+    return any(MARK in name for name, _ in model.named_parameters())
 
 
 def is_frozen(name: str) -> bool:

@@ -22,6 +22,7 @@ from transformers import (
 
 from spade_pyserini.errors import InputError
 from spade_pyserini.models.hub import load_hugging_face
+from spade_pyserini.models.sizes import MORE
 from spade_pyserini.models.wordpieces import WordPieces
 
 BERT_HEAD = {
@@ -30,7 +31,7 @@ BERT_HEAD = {
     "norm.weight": "transform.LayerNorm.weight",
     "norm.bias": "transform.LayerNorm.bias",
     "bias": "bias",
-}  # names of `MaskedLMHead` to names below BERT's cls.predictions
+}  # tensor names of `MaskedLMHead`, and those of BERT without the prefix cls.predictions
 
 
 class Backbone(NamedTuple):
@@ -45,7 +46,7 @@ class Backbone(NamedTuple):
 
 
 def load_backbone(name: str | Path) -> Backbone:
-    """Load a pre-trained transformer like BERT."""
+    """Load a pre-trained transformer like BERT, its tokenizer and, if any, its masked-LM head."""
     backbone = load_hugging_face("backbone", name, _load)
     backbone.wordpieces.check(str(name))
     rows, size = backbone.transformer.config.vocab_size, backbone.wordpieces.vocabulary_size
@@ -79,15 +80,23 @@ def _masked_lm_head(source: str, options: dict[str, Any]) -> dict[str, Tensor] |
     return head if len(head) == len(BERT_HEAD) else None
 
 
-def empty_backbone(config: dict[str, object]) -> PreTrainedModel:
-    """Build a transformer from its configuration, without pre-trained weights."""
+def empty_backbone(config: dict[str, object], most: int | None = None) -> PreTrainedModel:
+    """Build a transformer from its configuration, without pre-trained weights.
+
+    Raises `ValueError`, before memory is allocated, if it would have more than ``most`` weights.
+    """
     values = dict(config)
     settings: PretrainedConfig = AutoConfig.for_model(str(values.pop("model_type")), **values)
+    if most is not None:
+        with torch.device("meta"):
+            model = _without_pooler(AutoModel.from_config(settings))  # type: ignore[no-untyped-call]
+        if (weights := sum(tensor.numel() for tensor in model.parameters())) > most:
+            raise ValueError(f"the transformer needs {weights:,} weights, {MORE}")
     return _without_pooler(AutoModel.from_config(settings))  # type: ignore[no-untyped-call]
 
 
 def _without_pooler(transformer: PreTrainedModel) -> PreTrainedModel:
-    """Remove the pooling layer of [CLS], which neither encoder uses. Changes ``transformer``."""
+    """Remove the pooling layer of [CLS], which no encoder uses. Changes ``transformer``."""
     if getattr(transformer, "pooler", None) is not None:
         transformer.pooler = None  # type: ignore[assignment]
     return transformer

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class BiEncoder(NamedTuple):
-    """Embeds queries and documents as rows of unit length. ``digest`` identifies the weights."""
+    """Embeds queries and documents as vectors of unit length. ``digest`` identifies the model."""
 
     embed_queries: Embed
     embed_documents: Embed
@@ -33,7 +33,10 @@ def load_bi_encoder(name: str, device: str | None = None) -> SentenceTransformer
     from sentence_transformers import SentenceTransformer  # takes seconds to import
 
     def load(source: str, options: dict[str, Any]) -> SentenceTransformer:
-        return SentenceTransformer(source, device=device, model_kwargs=options)
+        model = SentenceTransformer(source, device=device, model_kwargs=options)
+        # Fails now if the model cannot encode; texts of different lengths are padded.
+        model.encode(["a", "a text of several words"], show_progress_bar=False)
+        return model
 
     return load_hugging_face("dense model", name, load)
 
@@ -43,8 +46,9 @@ def open_bi_encoder(
 ) -> BiEncoder:
     """Load a bi-encoder by folder or name: an ONNX model, or a sentence-transformers model.
 
-    ``query_prefix`` is put before queries; a sentence-transformers model has its own by default.
-    ``pooling`` is for ONNX models, see `OnnxBiEncoder`; other models define their own.
+    ``query_prefix`` is put before every query. Without it, a sentence-transformers model uses its
+    own query prompt. ``pooling`` is for ONNX models, see `OnnxBiEncoder`; other models define their
+    own pooling.
     """
     if files := find_onnx(name):
         onnx = OnnxBiEncoder(files, max_length, pooling)

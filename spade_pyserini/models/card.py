@@ -38,7 +38,7 @@ def write_card(folder: Path, config: SpadeConfig, origin: str | None) -> None:
 
 
 def base_model(config: SpadeConfig) -> str:
-    """Return the name of the transformer that a model was built on, if its settings say so."""
+    """Return the name of the transformer that a model was built on, or "unknown"."""
     name = config.base or (config.backbone or {}).get("_name_or_path") or UNKNOWN
     return HUB_NAMES.get(str(name), str(name))
 
@@ -54,7 +54,7 @@ def origin_folder(origin: str | None) -> Path | None:
 
 
 def card_licence(folder: Path) -> str | None:
-    """Return the licence on the card of a model, as ``other (research-only)``, or None."""
+    """Return the licence on the card of a model, such as ``other (research-only)``, or None."""
     try:
         text = (folder / README).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -98,7 +98,8 @@ CARD = """\
 {licence}
 base_model: {base}
 library_name: spade_pyserini
-tags: [sparse-retrieval, learned-sparse, inference-free, SpaDE]
+pipeline_tag: feature-extraction
+tags: [sparse-retrieval, sparse, learned-sparse, inference-free, SpaDE]
 ---
 
 # {name}

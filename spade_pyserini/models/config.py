@@ -10,20 +10,23 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from spade_pyserini.errors import InputError, NotFoundError, UsageError
 from spade_pyserini.formats.json_files import read_json_file, write_json
+from spade_pyserini.formats.numbers import is_finite
 
 FILE = "config.json"
 MODEL_TYPE = "spade"
-MOST_BYTES = 1 << 20  # of a configuration
+MOST_BYTES = 1 << 20  # largest size of a config.json
+# The sizes of BERT-base, which a BERT configuration may leave out
+BERT_SIZES = {"hidden_size": 768, "num_hidden_layers": 12, "max_position_embeddings": 512}
 
 
 @dataclass(frozen=True)
 class SpadeConfig:
     """The settings that, with the weights, determine a document's vector.
 
-    Settings of the paper keep their symbols:
+    Settings of the paper, with the paper's symbols:
 
     alpha: weight of the expansion encoder in the aggregation (Eq. 10).
-    k: terms that the expansion encoder keeps for each token (Eq. 8); 0 for all terms, as SPLADE.
+    k: terms that the expansion encoder keeps for each token (Eq. 8); 0 for all terms, as in SPLADE.
     pooling: ``max`` (Eq. 6), or ``first`` as in the authors' released code, where only the first
         of several equal tokens counts.
     max_length: WordPieces of a document that are read, including [CLS] and [SEP].
@@ -92,8 +95,8 @@ class SpadeConfig:
             )
         if self.adapter_rank < 0 or (self.adapter_rank and self.shared_backbone):
             raise UsageError(
-                f"adapter_rank is {self.adapter_rank}; it must be 0 or more, and 0 with "
-                "shared_backbone"
+                f"adapter_rank is {self.adapter_rank}; it must be 0 or more, and 0 if "
+                "shared_backbone is true"
             )
         layers = _number(self.backbone, "num_hidden_layers")
         if not 0 <= self.adapter_layers <= layers:
@@ -102,6 +105,13 @@ class SpadeConfig:
             )
         if self.decoder_rank < 0:
             raise UsageError(f"decoder_rank must be 0 or more, not {self.decoder_rank}")
+        width = _number(self.backbone, "hidden_size")
+        for name in ("adapter_rank", "decoder_rank"):
+            if getattr(self, name) > width:  # a larger rank only costs memory
+                raise UsageError(
+                    f"{name} is {getattr(self, name)}; it must be at most {width}, the hidden "
+                    "size of the backbone"
+                )
         if not 0 <= self.corpus_idf <= 1:
             raise UsageError(f"corpus_idf must be a power from 0 to 1, not {self.corpus_idf}")
         if not 0 <= self.forms <= 1:
@@ -113,7 +123,7 @@ class SpadeConfig:
                 raise UsageError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
         if not 1 <= self.bits <= 16:
             raise UsageError(f"bits must be from 1 to 16, not {self.bits}")
-        if self.scale is not None and not 0 < self.scale < float("inf"):
+        if self.scale is not None and not (is_finite(self.scale) and self.scale > 0):
             raise UsageError(f"scale must be a positive number, not {self.scale}")
 
     def check_length(self) -> None:
@@ -141,13 +151,19 @@ class SpadeConfig:
             raise InputError(f"this is not a SpaDE model: its model_type is {model_type}", path)
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
-            raise InputError(f"unknown settings: {', '.join(unknown)}", path)
+            raise InputError(
+                f"unknown settings: {', '.join(unknown)}; update spade_pyserini, or remove them",
+                path,
+            )
         for name, hint in get_type_hints(cls).items():
             types = tuple(get_origin(part) or part for part in get_args(hint)) or (hint,)
             allowed = (*types, int) if float in types else types
             value = values.get(name, getattr(cls, name))
             if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in types):
-                raise InputError(f"{name} is {value!r}, which has the wrong type", path)
+                raise InputError(
+                    f"{name} is {value!r}, which has the wrong type; `SpadeConfig` lists the types",
+                    path,
+                )
         try:
             return cls(**values)
         except UsageError as error:
@@ -155,8 +171,10 @@ class SpadeConfig:
 
 
 def _number(backbone: dict[str, Any] | None, name: str) -> float:
-    """Return a number in the configuration of a transformer, infinity if it is not given."""
-    value = (backbone or {}).get(name, math.inf)
+    """Return a number from the configuration of a transformer; infinity if it is not known."""
+    settings = backbone or {}
+    usual = BERT_SIZES.get(name, math.inf) if settings.get("model_type") == "bert" else math.inf
+    value = settings.get(name, usual)
     if not isinstance(value, int | float):
         raise UsageError(f"{name} of the backbone must be a number, not {value!r}")
     return value

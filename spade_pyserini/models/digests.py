@@ -1,8 +1,8 @@
 """Digests of the files of a model, which show damage before the model is used.
 
-``digests.json`` lies next to the weights. Earlier versions do not read it, and models without it
-can be loaded: for them the digest of the weights is recorded on this machine the first time they
-are loaded, and compared later (`spade_pyserini.formats.known_files`).
+``digests.json`` is in the folder of the weights. Earlier versions of this package do not read it.
+Models without it can be loaded: the digest of their weights is recorded on this machine when they
+are loaded for the first time, and compared later (`spade_pyserini.formats.known_files`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 def forget_digests(folder: Path) -> None:
-    """Remove the digests before files of a model change, so that a kill leaves no false ones."""
+    """Remove the digests before files of a model change, so that no wrong digests can remain."""
     remove(folder / DIGESTS)
 
 
@@ -36,10 +36,10 @@ def write_digests(folder: Path, names: list[str]) -> None:
 
 
 def check_digests(folder: Path, weights: str) -> None:
-    """Raise `ArtifactError` if a file of a model is not as it was saved.
+    """Raise `ArtifactError` if a file of a model has changed since the model was saved.
 
-    A model without digests is compared with what was loaded here before: ``weights`` that changed
-    although their time and size did not are damaged.
+    A model without digests is checked by `check_known_weights`; ``weights`` is the name of the file
+    with its weights.
     """
     if not (folder / DIGESTS).is_file():
         check_known_weights(folder, [weights])
@@ -58,7 +58,11 @@ def check_digests(folder: Path, weights: str) -> None:
 
 
 def check_known_weights(folder: Path, names: list[str]) -> None:
-    """Compare the weights of a model without digests with those that were loaded here before."""
+    """Compare the weights of a model without digests with those that were loaded earlier.
+
+    Raises `ArtifactError` if a file changed, but not its modification time and size: it is damaged.
+    Otherwise, a change gives a warning.
+    """
     known, current = known_files(folder), {}
     for name in names:
         path = folder / name
@@ -69,10 +73,10 @@ def check_known_weights(folder: Path, names: list[str]) -> None:
         if before.sha256 == entry.sha256:
             continue
         if before.identity == entry.identity:
-            message = f"{path}: damaged, its contents changed since it was last loaded here"
+            message = f"{path}: damaged, its contents changed since it was last loaded"
             raise ArtifactError(f"{message}, but not its modification time; {CURE}")
         logger.warning(
-            "%s: other weights than were loaded here before; if nobody replaced them, %s",
+            "%s: the weights have changed since they were last loaded; if nobody replaced them, %s",
             *(path, CURE),
         )
     if current != known:

@@ -55,13 +55,13 @@ class DualEncoder(nn.Module):
     document_frequency [|V|], or None without ``config.corpus_idf``: the fraction of the training
         documents that contain the term, see `extensions.corpus_weights`.
     forms [|V|], or None without ``config.forms``: the number of the word that the term is an
-        inflected form of, see `inflections`.
+        inflected form of, the same for all forms of a word, see `inflections`.
 
     ``continues`` [|V|] is not saved: True for WordPieces inside words, such as "##ing".
 
     `merge_adapters` sets ``shared_layers`` if both transformers have the same first layers, and
-    ``adapters`` to the adapters that it has merged. ``origin`` is the name or folder of a loaded
-    model.
+    ``adapters`` to the adapters that it has merged. ``origin`` is the name or folder that
+    the model was loaded from.
     """
 
     kept: Tensor

@@ -32,20 +32,21 @@ from spade_pyserini.records import RemovedTerm
 
 @dataclass(frozen=True, eq=False)
 class SpadeEncoder:
-    """A model together with the precision and the corpus that it encodes for.
+    """A model, the precision that it computes in, and the corpus whose documents it encodes.
 
         encoder = SpadeEncoder.from_pretrained("spade-mini", device="cuda", precision="fp16")
         encoder = encoder.with_settings(alpha=0.4).for_corpus(counts)
         encoder.encode(["Recursively delete a directory tree."])   # [{"delete": 87, ...}]
 
-    An encoder does not change: `with_settings`, `with_precision`, `for_corpus` and `to` return
-    another one. It can be pickled, for worker processes.
+    An encoder is immutable: `with_settings`, `with_precision`, `for_corpus` and `to` return a new
+    one. It can be pickled, for worker processes.
 
     model: the weights and the settings.
     precision: ``fp32``, ``bf16`` or ``fp16``. The constructor does not check that the device
-        supports it: a process that starts workers may lack their device. See `check_precision`.
+        supports it, because a process that starts workers may not have the GPU that they use. See
+        `check_precision`.
     counts: the document frequencies of the corpus. Without them, those of the training documents
-        are used. They matter only if `needs_counts`.
+        are used. They have an effect only if `needs_counts` is True.
     removed: the terms that corpus-level pruning removes from the expansion vectors, see
         ``corpus_gamma`` of `SpadeConfig`. Empty until `for_corpus` is called.
     """
@@ -92,7 +93,7 @@ class SpadeEncoder:
 
     @property
     def queries(self) -> BooleanQueries:
-        """Queries are boolean: weights of query terms are part of the document vectors."""
+        """The query encoder: boolean, because document vectors include the query term weights."""
         return BooleanQueries(self.wordpieces)
 
     @property
@@ -112,20 +113,19 @@ class SpadeEncoder:
         return replace(self, precision=precision)
 
     def unchecked_precision(self, precision: str) -> SpadeEncoder:
-        """Return an encoder with another precision, for other machines: it is not checked here."""
+        """Return an encoder with another precision, unchecked: another machine may run it."""
         return replace(self, precision=precision)
 
     def expansion_only(self) -> SpadeEncoder:
         """Return an encoder that computes only expansion vectors, without pruning.
 
-        Its fingerprint depends on everything that the terms which corpus-level pruning removes
-        depend on besides the corpus, but not on settings such as ``alpha``, which do not affect
-        them.
+        Corpus-level pruning uses it to decide which terms to remove. Its fingerprint does not
+        depend on the settings of this encoder that cannot change the decision, such as ``alpha``.
         """
         plain = self.with_settings(
             alpha=1.0, prune_ratio=0.0, saturate=False, scale=None, bits=8, trained=True
         )
-        # One precision on all machines: workers may have other devices than this process.
+        # The same precision on all machines: workers may have other devices than this process.
         return replace(plain, precision="fp32", removed=())
 
     def for_corpus(
@@ -151,11 +151,11 @@ class SpadeEncoder:
     # From WordPiece ids to vectors
 
     def cut_documents(self, texts: list[str]) -> list[DocumentIds]:
-        """Return the WordPiece ids of documents, cut to ``max_length``, and what was left out."""
+        """Return the ids of documents, cut to ``max_length``, and the number of ids cut off."""
         return self.wordpieces.cut_documents(texts, self.config.max_length)
 
     def columns(self, batch: list[list[int]]) -> Sequence[str]:
-        """Return the terms of the columns of `weigh`: the vocabulary."""
+        """Return the term of each column of the result of `weigh`: all terms of the vocabulary."""
         return self.wordpieces.terms
 
     def fixed(self) -> AbstractContextManager[None]:
@@ -169,10 +169,10 @@ class SpadeEncoder:
     def components(self, batch: list[list[int]]) -> tuple[Tensor, Tensor]:
         """Encode documents given as WordPiece ids, with [CLS] and [SEP].
 
-        Returns the weighting and the expansion vectors, [batch, |V|] each, multiplied by the
-        weights of the terms in queries and in the corpus, without the terms that corpus-level
-        pruning removes from expansion vectors. The vectors of a document without any
-        known WordPiece are zero: [CLS] and [SEP] alone say nothing about it.
+        Returns the weighting and the expansion vectors, [batch, |V|] each. They are multiplied by
+        the query weights and the corpus weights (idf) of the terms. In the expansion vectors, the
+        terms that corpus-level pruning removes are zero. Both vectors of a document without any
+        known WordPiece are zero: [CLS] and [SEP] alone do not describe its content.
         """
         with autocast(self.precision, self.device):
             weighting, expansion = self.model(*pad_batch(batch, self.device))
@@ -203,10 +203,12 @@ class SpadeEncoder:
         return drop_small_weights(finished, self.config.prune_ratio)
 
     def _finish(self, vectors: Tensor, weights: Tensor, batch: list[list[int]]) -> Tensor:
-        """Multiply the vectors of an encoder by the weights of the terms, in place; check them."""
+        """Multiply the vectors of an encoder by the weights of the terms, and check the result."""
         vectors = vectors.float().mul_(self.model.query_weights * weights)
         if not torch.isfinite(vectors).all():
-            raise ArtifactError("the model returned NaN or infinite weights; it cannot be used")
+            raise ArtifactError(
+                "the model returned NaN or infinite weights; use precision fp32, or another model"
+            )
         special = self.wordpieces.special_ids
         vectors[[row for row, ids in enumerate(batch) if special.issuperset(ids)]] = 0
         return vectors
@@ -227,12 +229,12 @@ class SpadeEncoder:
     # From vectors to impacts by term
 
     def impacts(self, weights: Tensor, scale: float) -> list[dict[str, int]]:
-        """Quantize float vectors [batch, |V|]; terms are in vocabulary order, without zeros."""
+        """Quantize float vectors [batch, |V|] to impacts by term, without zeros."""
         quantized = quantize(weights, scale, self.config.bits)
         return [self.named(vector) for vector in sparse(quantized)]
 
     def named(self, vector: SparseVector) -> dict[str, Any]:
-        """Return the values of a sparse vector by term."""
+        """Return a sparse vector as a dictionary from terms to values."""
         return named(self.wordpieces.terms, vector)
 
     @overload
@@ -251,8 +253,8 @@ class SpadeEncoder:
     ) -> dict[str, int] | list[dict[str, int]]:
         """Return the impacts by term: a list for several texts, one dictionary for a string.
 
-        A model without a scale is calibrated on these texts. Terms are removed by corpus-level
-        pruning only after `for_corpus`: a few texts do not show what is noise in a corpus.
+        A model without a scale is calibrated on these texts. Corpus-level pruning is not
+        applied unless `for_corpus` was called: a few texts do not show which terms are noise.
         """
         if isinstance(texts, str):
             return self.encode([texts], batch_size)[0]
@@ -268,8 +270,8 @@ class SpadeEncoder:
     def explain(self, text: str) -> TermWeights:
         """Return the terms of a text's vector, the largest impact first.
 
-        Each has the parts of its impact that come from the two encoders. A model without a scale
-        is calibrated on this text.
+        Each term has the parts of its impact that come from the two encoders. A model without a
+        scale is calibrated on this text.
         """
         (ids,) = self.wordpieces.document_ids([text], self.config.max_length)
         weighting, expansion = self.components([ids])
@@ -287,6 +289,6 @@ class SpadeEncoder:
     def expand(self, text: str) -> Expansion:
         """Return the terms that expansion added to a text and those whose impact it raised.
 
-        The paper's Table 7 shows the same for its examples.
+        Table 7 of the paper lists such terms for example documents.
         """
         return Expansion.of(self.explain(text))

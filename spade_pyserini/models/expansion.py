@@ -1,4 +1,4 @@
-"""The term expansion encoder: terms that the document should have (Eq. 7-9)."""
+"""The term expansion encoder, which adds terms to a document (Eq. 7-9)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Output(NamedTuple):
 
 
 class TermExpansionEncoder(nn.Module):
-    """Masked-LM logits of each token, limited to the top k terms, pooled over the document.
+    """Pools the top k masked-LM logits of each token over the document.
 
-    ``expandable`` [|V|] is True for the terms that may be added to documents. `forward` does
-    not compute the logits of other terms and of terms that pruning removed.
+    ``expandable`` [|V|] is True for the terms that may be added to documents. `forward` computes
+    the logits of these terms only, without those that pruning removed.
     """
 
     expandable: Tensor
@@ -59,8 +59,8 @@ class TermExpansionEncoder(nn.Module):
             pooled = max_logits(rows, decoder, bias, attended).relu()  # Eq. 7 and 9, without Eq. 8
             return vector.index_copy(1, terms, pooled)
         tokens = rows.flatten(0, 1)
-        # Eq. 8: the top k terms of each token. It comes before the ReLU of Eq. 7, which gives the
-        # same result, so that only k logits of each token are ever held in memory.
+        # Eq. 8: the top k terms of each token. They are selected before the ReLU of Eq. 7, so that
+        # only k logits of each token are held in memory. The result is the same.
         with torch.no_grad():
             values, indices = top_logits(tokens, decoder, bias, k=min(k, len(terms)))
         if torch.is_grad_enabled():  # the gradient needs only the logits of these terms
@@ -97,6 +97,6 @@ class TermExpansionEncoder(nn.Module):
 
 
 def _in_autocast_dtype(rows: Tensor) -> Tensor:
-    """Convert to the 16-bit type of autocast, if it is on: a layer norm returns 32 bits."""
+    """Convert to the 16-bit type of autocast, if it is on, because a layer norm returns 32 bits."""
     kind = rows.device.type
     return rows.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else rows

@@ -30,7 +30,7 @@ class TermWeight(NamedTuple):
 
 
 class TermWeights(list[TermWeight]):
-    """The terms of a document's vector: a list with a table for notebooks."""
+    """The terms of a document's vector: a list that notebooks show as a table."""
 
     def _repr_html_(self) -> str:
         largest = max((term.impact for term in self), default=1)
@@ -43,7 +43,7 @@ class TermWeights(list[TermWeight]):
 class Expansion(NamedTuple):
     """The terms of a text's vector by the effect of expansion, in order of descending impact.
 
-    added: terms that are not in the text, including other forms of its words.
+    added: terms that are not in the text, including other inflected forms of its words.
     raised: terms of the text with a larger impact than the weighting encoder alone gives.
     rest: terms of the text that the expansion encoder did not select.
     """
@@ -72,7 +72,7 @@ class Expansion(NamedTuple):
         return "\n".join(f"{name:10} {row or '-'}" for name, row in rows.items())
 
     def _repr_html_(self) -> str:
-        """A table for notebooks: a row for each term, in the order of the three lists."""
+        """Return an HTML table for notebooks: a row for each term, in the order of the lists."""
         groups = (("added", self.added), ("raised", self.raised), ("unchanged", self.rest))
         largest = max((term.impact for _, terms in groups for term in terms), default=1)
         rows = [
@@ -84,7 +84,7 @@ class Expansion(NamedTuple):
 
 
 def _bar(term: TermWeight, largest: int) -> Html:
-    """The impact with its two parts. Their sum may exceed an impact that is limited."""
+    """Draw the impact as a bar of two parts, scaled so that their sum is the impact."""
     scale = term.impact / max(term.weighting + term.expansion, TINY)
     parts = {BLUE: scale * term.weighting, ORANGE: scale * term.expansion}
     return html_bar(term.impact, parts, largest)
@@ -93,8 +93,8 @@ def _bar(term: TermWeight, largest: int) -> Html:
 def split_impacts(weighting: Tensor, expansion: Tensor, weights: Tensor, alpha: float) -> Tensor:
     """Split the aggregated weights of a document into the parts of its two encoders.
 
-    All [1, |V|]. Returns [2, |V|]: the weighting part and the expansion part. A saturated weight is
-    split in proportion to the parts of the unsaturated sum.
+    All tensors are [1, |V|]. Returns [2, |V|]: the weighting part and the expansion part. A
+    saturated weight is split in proportion to the parts of the unsaturated sum.
     """
     saturation = weights / mix(weighting, expansion, alpha).clamp(min=TINY)
     return torch.cat([(1 - alpha) * weighting, alpha * expansion]) * saturation

@@ -1,6 +1,6 @@
 """Extensions of the paper's model: document frequencies of the corpus, inflected forms.
 
-Both are off in a model that follows the paper. Training switches them on.
+Both are off in a model that follows the paper. Settings of training can switch them on.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def with_corpus_idf(model: Model, power: float, counts: TermCounts) -> Model:
 def with_forms(model: Model, share: float, forms: Tensor | None) -> Model:
     """Return a model whose document vectors contain the other forms of the document's words.
 
-    share: their weight, as a fraction of the weight of the form in the document; 0 switches the
-    extension off. forms [|V|]: see `add_forms`. The returned model shares its weights with
-    ``model``.
+    share: the weight of another form, as a fraction of the weight of the form in the document; 0
+    switches the extension off. forms [|V|]: see `add_forms`. The returned model shares its weights
+    with ``model``.
     """
     if share and forms is None:
-        raise UsageError(f"share={share} needs forms, the groups of inflected forms of a word")
+        raise UsageError(f"share is {share}; give forms, the tensor of inflected forms, too")
     changed = model.with_settings(forms=share)
     return _with_buffer(changed, "forms", forms if share else None)
 

@@ -1,4 +1,4 @@
-"""Names of models: the folder that a name stands for, and loading Hugging Face models."""
+"""Find the folder of a model by its name, and load Hugging Face models."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from spade_pyserini.errors import NotFoundError
+from spade_pyserini.formats.json_files import read_json_file
+from spade_pyserini.models.config import FILE, MODEL_TYPE, MOST_BYTES
 from spade_pyserini.models.digests import DIGESTS, check_known_weights
 from spade_pyserini.models.minilm import MINILM, minilm_folder
+from spade_pyserini.models.sizes import check_folder
+from spade_pyserini.models.tokenizer_files import NAME as TOKENIZER
+from spade_pyserini.models.tokenizer_files import check_tokenizer, is_panic
 from spade_pyserini.models.wordpieces import PRETRAINED
 
 T = TypeVar("T")
@@ -18,34 +23,63 @@ UNTRAINED = "untrained-minilm"
 DEFAULT = "spade-mini"
 SUFFIX = ".safetensors"
 WEIGHTS = f"model{SUFFIX}"
+INNER = "document_0_Transformer"  # the document side of a saved `SparseEncoder`
 FILES = ["config.json", WEIGHTS, "tokenizer.json"]
-# Settings, weights and vocabularies, also in the folders of modules; never code or pickled weights.
+# Files to download: settings, weights and vocabularies, but never code or pickled weights.
 DOWNLOADED = [*FILES, DIGESTS, "*.json", f"*{SUFFIX}", "vocab.txt", "*/vocab.txt"]
-SAFE: dict[str, Any] = {"use_safetensors": True}  # other weights are pickled and can run code
+SAFE: dict[str, Any] = {"use_safetensors": True}  # other formats are pickled and can run code
 
 
 def resolve_model(name: str | Path) -> Path:
-    """Return the folder of a model: a shipped one, ``name`` itself, or a download."""
+    """Return the folder of a model: a shipped one, ``name`` itself, or a download.
+
+    For a SpaDE model that was saved as a `SparseEncoder`, this is its subfolder
+    ``document_0_Transformer``.
+    """
     shipped = {folder.name: folder for folder in PRETRAINED.iterdir() if folder.is_dir()}
     if str(name) in shipped:
         return shipped[str(name)]
     if Path(name).is_dir():
-        return Path(name)
-    from huggingface_hub import snapshot_download
-
+        return _inner_model(Path(name))
     names = " or ".join([*sorted(shipped), UNTRAINED])
     message = f"there is no model {str(name)!r}: it is not {names}, not a folder"
     if str(name).count("/") != 1:
         raise NotFoundError(f"{message}, and not a name OWNER/MODEL of the Hugging Face hub")
     try:
-        return Path(snapshot_download(str(name), allow_patterns=DOWNLOADED))
+        folder = download(str(name))
     except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
-        reason = f"not available from the Hugging Face hub ({type(error).__name__})"
-        raise NotFoundError(f"{message}, and {reason}") from error
+        raise NotFoundError(f"{message}, and {_reason(error)}") from error
+    return _inner_model(folder)
+
+
+def _reason(error: Exception) -> str:
+    """Say why a download failed. The library of the hub has a class for each reason."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    if "RepositoryNotFoundError" in kinds:
+        return "the Hugging Face hub has no public model of this name"
+    if kinds & {"LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectionError"}:
+        return "the Hugging Face hub cannot be reached"
+    first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return f"it cannot be downloaded from the Hugging Face hub ({first})"
+
+
+def download(name: str, **options: Any) -> Path:
+    """Download a model from the hub, never code or pickled weights; return its folder."""
+    from huggingface_hub import snapshot_download
+
+    return Path(snapshot_download(name, allow_patterns=DOWNLOADED, **options))
+
+
+def _inner_model(folder: Path) -> Path:
+    inner = folder / INNER
+    if (folder / "modules.json").is_file() and (inner / FILE).is_file():
+        values = read_json_file(inner / FILE, MOST_BYTES)
+        return inner if values.get("model_type") == MODEL_TYPE else folder
+    return folder
 
 
 def check_hugging_face(kind: str, name: str | Path) -> None:
-    """Raise `NotFoundError` if ``name`` is clearly a path and nothing is there.
+    """Raise `NotFoundError` if ``name`` has the form of a path that does not exist.
 
     Names on the hub, such as ``bert-base-uncased`` or ``OWNER/MODEL``, are not looked up.
     """
@@ -64,13 +98,25 @@ def load_hugging_face(kind: str, name: str | Path, load: Callable[[str, dict[str
     """
     source = str(minilm_folder() if name == MINILM else name)
     if Path(source).is_dir():
+        check_folder(Path(source), SUFFIX)
         check_known_weights(Path(source), [path.name for path in Path(source).glob(f"*{SUFFIX}")])
+        if name != MINILM:
+            _check_tokenizers(Path(source))
     try:
         with _quiet():
             return load(source, SAFE)
-    except Exception as error:  # the errors of the hub, transformers and safetensors
+    except BaseException as error:  # the errors of the hub, transformers, safetensors; a panic
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise NotFoundError(f"the {kind} {str(name)!r} cannot be loaded: {reason}") from error
+
+
+def _check_tokenizers(folder: Path) -> None:
+    """Check the tokenizers of a model, which may be in subfolders."""
+    for path in (folder / TOKENIZER, *folder.glob(f"*/{TOKENIZER}")):
+        if path.is_file():
+            check_tokenizer(path)
 
 
 @contextmanager

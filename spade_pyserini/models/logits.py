@@ -18,7 +18,7 @@ def top_logits(tokens: Tensor, decoder: Tensor, bias: Tensor, k: int) -> tuple[T
     """Find the top k terms of each token.
 
     tokens [tokens, m]; decoder [terms, m]; bias [terms]. Returns logits and term indices,
-    [tokens, k] each. Has no gradient.
+    [tokens, k] each, without gradients.
     """
     values, indices = [], []
     for block, logits in _blocks(tokens, decoder, bias):
@@ -54,7 +54,7 @@ class _MaxLogits(torch.autograd.Function):
     """`max_logits` with a sparse gradient.
 
     Per document, the gradient of a term goes to one token only, the one with the largest logit.
-    The backward pass is a sparse product, where autograd's would be as large as the forward pass.
+    So the backward pass is a sparse product; autograd would compute a dense product of all logits.
     """
 
     @staticmethod

@@ -16,6 +16,7 @@ import numpy as np
 
 from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.formats.digests import sha256
+from spade_pyserini.models.tokenizer_files import check_tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +27,7 @@ Input = str | tuple[str, str]
 
 
 class OnnxFiles(NamedTuple):
-    """The two files of a model."""
+    """The two files of an ONNX model."""
 
     model: Path
     tokenizer: Path
@@ -40,7 +41,7 @@ class OnnxFiles(NamedTuple):
 def find_onnx(folder: str | Path) -> OnnxFiles | None:
     """Return the files of an ONNX model in ``folder``, or None if it holds none.
 
-    A folder that also has weights in safetensors is loaded by transformers instead.
+    None also for a folder that has model.safetensors: these weights are loaded without ONNX.
     """
     path = Path(folder)
     model = next((path / name for name in FILES if (path / name).is_file()), None)
@@ -59,6 +60,7 @@ class OnnxTransformer:
         import onnxruntime
         from tokenizers import Tokenizer
 
+        check_tokenizer(files.tokenizer)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
         try:
@@ -68,7 +70,8 @@ class OnnxTransformer:
             )
         except Exception as error:  # onnxruntime and tokenizers have no common class of errors
             reason = str(error).splitlines()[0]
-            raise InputError(f"cannot be loaded: {reason}", files.model.parent) from None
+            message = f"the ONNX model cannot be loaded: {reason}"
+            raise InputError(message, files.model.parent) from None
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(max_length)
         self._inputs = {value.name for value in self._session.get_inputs()}
@@ -88,7 +91,7 @@ class OnnxTransformer:
 
 
 class OnnxBiEncoder:
-    """Embeds queries and documents alike, as vectors of unit length.
+    """Embeds queries and documents in the same way, as vectors of unit length.
 
     pooling: ``mean`` of all tokens, or ``first`` for the vector of the first token.
     """
@@ -123,15 +126,15 @@ class OnnxCrossEncoder:
         scores = [0.0] * len(pairs)
         for positions, output, _ in self._transformer.run(pairs):
             if output.shape != (len(positions), 1):
-                message = f"the model returns {list(output.shape[1:])} values per pair"
-                raise UsageError(f"{self._folder}: {message}; a re-ranker returns one")
+                message = f"the output for a pair has the shape {list(output.shape[1:])}"
+                raise UsageError(f"{self._folder}: {message}; a re-ranker needs the shape [1]")
             for position, score in zip(positions, output[:, 0].tolist(), strict=True):
                 scores[position] = score
         return scores
 
 
 def _pad(encodings: list[Any]) -> dict[str, NDArray[np.int64]]:
-    """The inputs of a batch, [batch, length] each."""
+    """Return the padded inputs of the model for a batch by name, [batch, length] each."""
     shape = len(encodings), max(len(encoding.ids) for encoding in encodings)
     sources = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
     inputs = {name: np.zeros(shape, np.int64) for name in sources}

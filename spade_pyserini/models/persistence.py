@@ -6,13 +6,13 @@
     my-model/model.safetensors    weights
     my-model/tokenizer.json       WordPieces
     my-model/README.md            the card, see `spade_pyserini.models.card`
-    my-model/digests.json         digests of the other files; older models have none
+    my-model/digests.json         digests of the first three files; older models have none
 """
 
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -38,6 +38,7 @@ from spade_pyserini.models.expansion import TermExpansionEncoder
 from spade_pyserini.models.fingerprint import weights_fingerprint
 from spade_pyserini.models.hub import FILES, UNTRAINED, WEIGHTS, resolve_model
 from spade_pyserini.models.minilm import MINILM
+from spade_pyserini.models.sizes import MORE, check_sizes
 from spade_pyserini.models.tensor_files import write_tensors
 from spade_pyserini.models.weighting import TermWeightingEncoder
 from spade_pyserini.models.wordpieces import WordPieces
@@ -71,7 +72,7 @@ def build_model(
 
 
 def _assemble(kind: type[Model], config: SpadeConfig, backbone: Backbone) -> Model:
-    """Put both encoders on one transformer, on two copies of it, or on adapters of it."""
+    """Build both encoders on one transformer, on two copies, or on copies with adapters."""
     first = second = backbone.transformer
     if not config.shared_backbone:
         second = empty_backbone(config.backbone or {})
@@ -95,14 +96,14 @@ def load_model(kind: type[Model], name: str | Path, *, merge: bool = True) -> Mo
     folder = resolve_model(name)
     config = SpadeConfig.load(folder)
     check_digests(folder, WEIGHTS)
-    _check_size(config, folder / WEIGHTS)
+    size = _check_size(config, folder / WEIGHTS)
     wordpieces = WordPieces.load(folder)
     try:
         config.check_length()
         if config.adapter_rank:
             transformer = _load_base(config, folder)
         else:
-            transformer = empty_backbone(config.backbone or {})
+            transformer = empty_backbone(config.backbone or {}, size or None)
         model = _assemble(kind, config, Backbone(transformer, wordpieces))
     except ArtifactError:
         raise
@@ -113,25 +114,36 @@ def load_model(kind: type[Model], name: str | Path, *, merge: bool = True) -> Mo
     _load_weights(model, folder / WEIGHTS)
     loaded = (merge_adapters(model) if merge else model).eval()
     loaded.origin = str(name)
+    _try_to_encode(loaded, folder / "config.json")
     return loaded
 
 
-def _check_size(config: SpadeConfig, path: Path) -> None:
-    """Raise `InputError` if a configuration needs more weights than the file can have.
+@torch.no_grad()
+def _try_to_encode(model: DualEncoder, path: Path) -> None:
+    """Raise `InputError` if a model was built, but cannot encode with its settings."""
+    try:
+        for length in (2, 3):
+            ids = torch.zeros(1, length, dtype=torch.long)
+            model(ids, torch.ones_like(ids))
+    except Exception as error:  # transformers raises exceptions of many kinds
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        message = f"the model cannot encode with this configuration ({reason})"
+        raise InputError(message, path) from None
 
-    Otherwise a configuration of a few bytes could demand any amount of memory.
+
+def _check_size(config: SpadeConfig, path: Path) -> int:
+    """Return the size of the file ``path`` with the weights, in bytes; 0 if it is missing.
+
+    Raises `InputError` if the configuration needs more weights than the file can contain.
     """
-    if config.adapter_rank or not path.is_file():
-        return  # the frozen weights are in other files
-    settings = config.backbone or {}
-    names = ("vocab_size", "hidden_size", "num_hidden_layers")
-    rows, width, layers = (settings.get(name, 0) for name in names)
-    if all(isinstance(value, int) for value in (rows, width, layers)):
-        # An attention layer has at least four square matrices, and each weight at least a byte.
-        least = rows * width + layers * (4 * width * width + 1)
-        if min(rows, width, layers) < 0 or least > path.stat().st_size:
-            message = f"its sizes need more weights than {path.name} has; they do not belong"
-            raise InputError(f"{message} together", path.with_name("config.json"))
+    if not path.is_file():
+        return 0  # `_load_weights` reports the missing file
+    size, settings = path.stat().st_size, config.backbone or {}
+    check_sizes(asdict(config), size, path.with_name("config.json"))
+    rows = settings.get("vocab_size", 0)
+    if isinstance(rows, int) and config.decoder_rank * rows > size:
+        raise InputError(f"decoder_rank needs {MORE}", path.with_name("config.json"))
+    return size
 
 
 def _load_base(config: SpadeConfig, folder: Path) -> PreTrainedModel:
@@ -140,7 +152,7 @@ def _load_base(config: SpadeConfig, folder: Path) -> PreTrainedModel:
     if weights_fingerprint(transformer) != config.base_fingerprint:
         raise ArtifactError(
             f"{folder}: the adapters were trained on another version of {config.base!r} than the "
-            "one installed here; the weights differ"
+            "one installed here; the weights differ. Install that version, or train again"
         )
     return transformer
 
@@ -152,15 +164,20 @@ def _load_weights(model: DualEncoder, path: Path) -> None:
         absent, unexpected = load_safetensors(model, path, strict=not adapters)
     except (SafetensorError, RuntimeError, OSError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise ArtifactError(f"{path}: these are not the weights of this model ({reason})") from None
+        raise ArtifactError(
+            f"{path}: these are not the weights of this model ({reason}); copy or download the "
+            "model again"
+        ) from None
     missing = [name for name in absent if not is_frozen(name)]
     if missing or unexpected:
         names = ", ".join(sorted([*missing, *unexpected])[:5])
         message = f"these are not the weights of this model (missing or unexpected: {names})"
-        raise ArtifactError(f"{path}: {message}")
+        raise ArtifactError(f"{path}: {message}; copy or download the model again")
     for name, tensor in model.state_dict().items():
         if not torch.isfinite(tensor).all():
-            raise ArtifactError(f"{path}: {name} contains NaN or infinite weights")
+            raise ArtifactError(
+                f"{path}: {name} contains NaN or infinite weights; use another model"
+            )
 
 
 def save_model(model: DualEncoder, folder: Path, *, half: bool = False) -> None:
@@ -169,7 +186,7 @@ def save_model(model: DualEncoder, folder: Path, *, half: bool = False) -> None:
     The frozen transformer of a model with adapters is not written, because ``config.base`` names
     it. If the adapters were merged into a model and its transformers have not changed since, the
     adapters are written instead of the transformers. ``half`` stores all weights in 16 bits. In a
-    model with adapters, tensors whose values fit exactly into 16 bits are always stored so.
+    model with adapters, tensors are always stored in 16 bits if that changes none of their values.
     """
     folder.mkdir(parents=True, exist_ok=True)
     forget_digests(folder)
@@ -182,7 +199,10 @@ def save_model(model: DualEncoder, folder: Path, *, half: bool = False) -> None:
 
 
 def _tensors(model: DualEncoder, half: bool) -> tuple[dict[str, Tensor] | DualEncoder, SpadeConfig]:
-    """Return what to write into the file of the weights, and the settings that belong to it."""
+    """Return the weights and the settings to write.
+
+    The weights are given as tensors by name, or as a model if all its tensors are to be written.
+    """
     state = model.state_dict()
     if model.config.adapter_rank:
         trained = {name: x for name, x in state.items() if not is_frozen(name)}

@@ -24,11 +24,22 @@ def check_precision(precision: str, device: torch.device) -> None:
     if precision == "fp16" and device.type == "cpu":
         reason = "fp16 is for GPUs; use fp32 on a CPU"
     elif precision == "bf16" and device.type == "cpu" and not _cpu_has_bf16():
-        reason = "this CPU has neither AMX nor AVX512-BF16; bf16 would be eight times slower"
+        reason = (
+            "this CPU has neither AMX nor AVX512-BF16; bf16 would be eight times slower; use fp32"
+        )
     elif precision == "bf16" and device.type == "cuda" and not torch.cuda.is_bf16_supported():
         reason = "this GPU does not support bf16; use fp16"
     if reason:
         raise UsageError(f"the precision {precision} cannot be used on {device}: {reason}")
+
+
+def fastest_precision(device: torch.device) -> str:
+    """Return bf16 if matrix products in bf16 are faster on this device, else fp32."""
+    try:
+        check_precision("bf16", device)
+    except UsageError:
+        return "fp32"
+    return "bf16" if device.type in ("cpu", "cuda") else "fp32"
 
 
 def _cpu_has_bf16() -> bool:

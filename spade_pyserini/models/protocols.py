@@ -1,7 +1,7 @@
-"""The interface of document encoders: what encoding, explaining and sweeping need of a model.
+"""The interface of document encoders, which encoding, explanations and parameter sweeps use.
 
 `SpadeEncoder` implements it for SpaDE, `systems.encoder.SystemEncoder` for the other systems.
-Query encoders have an interface of their own, `spade_pyserini.models.queries.QueryEncoder`.
+The interface of query encoders is `spade_pyserini.models.queries.QueryEncoder`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class EncoderConfig(Protocol):
 
     @property
     def saturate(self) -> bool:
-        """Whether the weight of a term is log(1 + x) of the sum x of both encoders."""
+        """Whether a term's weight is log(1 + x), where x is the sum of both encoders' weights."""
 
     @property
     def prune_ratio(self) -> float:
@@ -55,7 +55,7 @@ class EncoderConfig(Protocol):
 
     @property
     def corpus_gamma(self) -> float:
-        """The threshold of corpus-level pruning; 0 without it."""
+        """The threshold of corpus-level pruning; 0 if it is off."""
 
     @property
     def trained(self) -> bool:
@@ -63,7 +63,7 @@ class EncoderConfig(Protocol):
 
 
 class DocumentEncoder(Protocol):
-    """From texts to sparse vectors of float weights, which are not negative, over a vocabulary."""
+    """Encodes texts as sparse vectors: a float weight, not negative, for each term."""
 
     @property
     def system(self) -> str:
@@ -82,7 +82,7 @@ class DocumentEncoder(Protocol):
 
     @property
     def queries(self) -> QueryEncoder:
-        """The encoder of the queries that belong to these vectors."""
+        """The query encoder to search the document vectors with."""
 
     @property
     def device(self) -> torch.device: ...
@@ -99,25 +99,25 @@ class DocumentEncoder(Protocol):
         """The terms that corpus-level pruning removed."""
 
     def with_settings(self, **changes: Any) -> Self:
-        """Return an encoder with other settings; `UsageError` for one that it does not have."""
+        """Return an encoder with other settings, given by name."""
 
     def with_precision(self, precision: str) -> Self:
         """Return an encoder with another precision, which the device must support."""
 
     def unchecked_precision(self, precision: str) -> Self:
-        """Return an encoder with another precision, for other machines: it is not checked here."""
+        """Return an encoder with a precision that only the machine that runs it must support."""
 
     def to(self, device: str | torch.device) -> Self:
         """Return a copy on another device, or this encoder if it is there already."""
 
     def check_precision(self) -> None:
-        """Raise `UsageError` if the device does not support the precision."""
+        """Raise `UsageError` if the precision is not supported, or not useful, on the device."""
 
     def fixed(self) -> AbstractContextManager[None]:
-        """Return a context in which the weights do not change, to prepare them for many batches."""
+        """Return a context to encode many batches in; the weights must not change in it."""
 
     def cut_documents(self, texts: list[str]) -> list[DocumentIds]:
-        """Return the ids of documents, cut to the maximum length, and how much was left out."""
+        """Return the ids of documents, cut to the maximum length, and the number of ids cut off."""
 
     def columns(self, batch: list[list[int]]) -> Sequence[str]:
         """Return the term of each of the n columns of the tensor that `weigh` returns.
@@ -126,23 +126,23 @@ class DocumentEncoder(Protocol):
         """
 
     def weigh(self, batch: list[list[int]]) -> Tensor:
-        """Encode documents given as ids into float vectors, [batch, n]."""
+        """Encode documents given as WordPiece ids into float vectors, [batch, n]."""
 
     def components(self, batch: list[list[int]]) -> tuple[Tensor, Tensor]:
-        """Return vectors of the terms of the texts and of the added terms, [batch, n] each.
+        """Return the weights of the terms in the texts, and of the added terms, [batch, n] each.
 
-        A system with two encoders returns a vector of each.
+        SpaDE returns the vectors of its two encoders instead.
         """
 
     def aggregate(self, weighting: Tensor, expansion: Tensor) -> Tensor:
-        """Combine the two vectors of `components` into the vector of `weigh`, [batch, n]."""
+        """Combine the two vectors of `components` into the vectors that `weigh` returns."""
 
     def explain(self, text: str) -> list[TermWeight]:
         """Return the terms of a text's vector with their origin, the largest impact first."""
 
 
 class CorpusEncoder(DocumentEncoder, Protocol):
-    """A document encoder whose vectors depend on the corpus, by counts or by removed terms."""
+    """A document encoder whose vectors depend on document frequencies or pruning in the corpus."""
 
     @property
     def config(self) -> CorpusConfig: ...
@@ -151,7 +151,7 @@ class CorpusEncoder(DocumentEncoder, Protocol):
         """Return an encoder for a corpus with these document frequencies and removed terms."""
 
     def expansion_only(self) -> Self:
-        """Return an encoder of expansion vectors only, to decide which terms to remove."""
+        """Return an encoder that computes only expansion vectors, to choose the terms to remove."""
 
 
 class CorpusConfig(EncoderConfig, Protocol):

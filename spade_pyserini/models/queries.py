@@ -1,4 +1,4 @@
-"""Query encoders: from the text of a query to the weights of its terms.
+"""Query encoders, which map the text of a query to weights of terms.
 
 The encoders here need only a tokenizer. `systems.neural_queries` runs a model. All of them return
 positive integers, so that the scores of an impact index are integers, too.
@@ -6,9 +6,10 @@ positive integers, so that the scores of an impact index are integers, too.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.query_side import (
@@ -23,7 +24,7 @@ from spade_pyserini.models.wordpieces import WordPieces
 
 
 class QueryEncoder(Protocol):
-    """Encodes queries for the vectors of a document encoder."""
+    """Encodes queries, to search the vectors of a document encoder."""
 
     @property
     def side(self) -> QuerySide:
@@ -41,50 +42,49 @@ class QueryEncoder(Protocol):
         """Return the weights of the terms of each query, integers from 1."""
 
     def terms_of(self, text: str) -> list[str]:
-        """Return the distinct terms that a text contains, as documents would have them.
+        """Return the distinct terms of a text, in the form that they have in document vectors.
 
-        Unlike `encode`, it never adds a term, and it is fast: for snippets and explanations.
+        Unlike `encode`, it never adds a term, and it is fast. Snippets and explanations use it.
         """
 
 
 @dataclass(frozen=True)
-class BooleanQueries:
-    """Each distinct WordPiece of a query has weight 1 (psi(q) of the paper's Eq. 1)."""
+class _UnweightedQueries(ABC):
+    """Each distinct term of a query has weight 1."""
 
+    kind: ClassVar[str]
     wordpieces: WordPieces
     prompt: str = ""
     weights: Mapping[str, int] = field(default_factory=dict, init=False)
 
     @property
     def side(self) -> QuerySide:
-        """Boolean, over WordPieces."""
-        return QuerySide(BOOLEAN_KIND, prompt=self.prompt)
+        """The kind of the terms, and the prompt."""
+        return QuerySide(self.kind, prompt=self.prompt)
 
     def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
-        """Return the weight 1 for the WordPieces of each query."""
+        """Return the weight 1 for the terms of each query."""
         return [dict.fromkeys(self.terms_of(self.prompt + text), 1) for text in texts]
+
+    @abstractmethod
+    def terms_of(self, text: str) -> list[str]:
+        """Return the distinct terms of a text."""
+
+
+class BooleanQueries(_UnweightedQueries):
+    """Each distinct WordPiece of a query has weight 1 (psi(q) of the paper's Eq. 1)."""
+
+    kind = BOOLEAN_KIND
 
     def terms_of(self, text: str) -> list[str]:
         """Return the distinct WordPieces of a text."""
         return self.wordpieces.query_terms(text)
 
 
-@dataclass(frozen=True)
-class WordQueries:
+class WordQueries(_UnweightedQueries):
     """Each distinct word of a query has weight 1, for systems whose terms are words."""
 
-    wordpieces: WordPieces
-    prompt: str = ""
-    weights: Mapping[str, int] = field(default_factory=dict, init=False)
-
-    @property
-    def side(self) -> QuerySide:
-        """Boolean, over words."""
-        return QuerySide(WORDS, prompt=self.prompt)
-
-    def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
-        """Return the weight 1 for the words of each query."""
-        return [dict.fromkeys(self.terms_of(self.prompt + text), 1) for text in texts]
+    kind = WORDS
 
     def terms_of(self, text: str) -> list[str]:
         """Return the distinct words of a text, without punctuation."""
@@ -105,12 +105,12 @@ class TableQueries:
 
     @property
     def side(self) -> QuerySide:
-        """The table, identified by a digest of its weights."""
+        """The kind of queries for manifests: a table, identified by a digest of its weights."""
         fingerprint = weights_fingerprint(self.weights, self.prompt)
         return QuerySide(TABLE, self.model, fingerprint, self.prompt)
 
     def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
-        """Return the weights of the WordPieces of each query that the table has."""
+        """Return the weights of each query's WordPieces; those not in the table are ignored."""
         return [
             {
                 term: self.weights[term]
@@ -127,7 +127,7 @@ class TableQueries:
 
 @dataclass(frozen=True)
 class PreEncodedQueries:
-    """Queries that another tool encoded. The text of a query is its id, the key of its vector."""
+    """Queries that another tool encoded: `encode` gets their ids instead of their texts."""
 
     wordpieces: WordPieces
     vectors: Mapping[str, dict[str, int]]
@@ -135,7 +135,7 @@ class PreEncodedQueries:
 
     @property
     def side(self) -> QuerySide:
-        """Neural; which model encoded the queries is not known."""
+        """The kind of queries for manifests: neural, encoded by an unknown model."""
         return QuerySide(NEURAL)
 
     def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
@@ -150,9 +150,10 @@ class PreEncodedQueries:
 def open_queries(
     side: QuerySide, wordpieces: WordPieces, weights: Mapping[str, int], source: object
 ) -> QueryEncoder:
-    """Return the encoder that a query side describes; ``source`` names the vectors or the index.
+    """Return the encoder that a query side describes.
 
-    Raises `UsageError` for a neural model: it is loaded only if the user names it.
+    ``source`` names the vectors or the index in messages. Raises `UsageError` for a neural model:
+    it is loaded only if the user names it.
     """
     if side.kind == WORDS:
         return WordQueries(wordpieces, side.prompt)
@@ -160,7 +161,9 @@ def open_queries(
         return TableQueries(wordpieces, weights, side.model, side.prompt)
     if side.kind == NEURAL:
         message = f"{source} needs queries that the neural model {side.model!r} encodes"
-        cure = f"give query_encoder={side.model}, its name or folder, or pre_encoded=True for"
+        cure = (
+            f"give query_encoder={side.model}, or the folder of this model, or pre_encoded=True for"
+        )
         raise UsageError(f"{message}; {cure} topics that are encoded already")
     return BooleanQueries(wordpieces, side.prompt)
 
@@ -174,7 +177,7 @@ def check_vocabulary(queries: QueryEncoder, wordpieces: WordPieces, source: obje
     """Raise `UsageError` if queries and ``source`` have different vocabularies."""
     if queries.wordpieces.fingerprint != wordpieces.fingerprint:
         message = f"the query encoder has another vocabulary than {source}"
-        raise UsageError(f"{message}; their terms would not match")
+        raise UsageError(f"{message}; give one with the same vocabulary")
 
 
 def check_queries(expected: QuerySide, queries: QueryEncoder, source: object) -> None:
@@ -192,8 +195,11 @@ def check_queries(expected: QuerySide, queries: QueryEncoder, source: object) ->
             raise UsageError(f"{message}; give query_encoder={expected.model}")
         raise UsageError(f"{message}; leave out query_encoder=NAME")
     if given.fingerprint != expected.fingerprint:
-        message = f"{given.model!r} is not the model that encodes queries for {source}"
-        raise UsageError(f"{message}; give {expected.model!r}, with the same weights")
+        message = f"{given.model!r} has other weights than the query encoder of {source}"
+        raise UsageError(
+            f"{message}; give the version of {expected.model!r} that {source} was made for"
+        )
     if given.prompt != expected.prompt:
         shown = f"{expected.prompt!r}, not {given.prompt!r}"
-        raise UsageError(f"the prompt of queries for {source} is {shown}")
+        message = f"the prompt of queries for {source} is {shown}"
+        raise UsageError(f"{message}; give a query encoder with the same prompt")

@@ -13,9 +13,9 @@ from transformers import PreTrainedModel
 
 
 class SharedLayers(NamedTuple):
-    """The first layers of two transformers, and the last layers of each.
+    """The first layers, which two transformers have in common, and the last layers of each.
 
-    All weights are shared with the transformers that the layers come from.
+    No weights are copied.
     """
 
     first: PreTrainedModel
@@ -62,14 +62,14 @@ def _split(
 
 
 class _HiddenStates(nn.Module):
-    """Replaces the embeddings: returns the hidden states of the previous layer."""
+    """Replaces the embedding layer: returns its input, the hidden states of earlier layers."""
 
     def forward(self, *, inputs_embeds: Tensor, **_others: object) -> Tensor:
         return inputs_embeds
 
 
 def _with_children(module: nn.Module | None, **children: nn.Module) -> PreTrainedModel:
-    """Return a copy with other children; everything else is shared with ``module``."""
+    """Return a copy of a module with some submodules replaced; all others are shared."""
     changed = copy.copy(module)
     assert changed is not None
     changed._modules = {**changed._modules, **children}

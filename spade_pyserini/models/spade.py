@@ -44,10 +44,29 @@ class SpadeModel(DualEncoder):
     def save_pretrained(self, folder: str | Path, *, half: bool = False) -> None:
         """Write ``config.json``, ``model.safetensors``, ``tokenizer.json`` and ``digests.json``.
 
-        ``half`` stores the weights in 16 bits. ``README.md`` becomes a card with what is known: the
-        base model, the settings, where the model was loaded from, and the licence there.
+        ``half`` stores the weights in 16 bits. ``README.md`` is written as a model card: the base
+        model, the settings, where the model was loaded from, and the licence of that model.
         """
         persistence.save_model(self, Path(folder), half=half)
+
+    def push_to_hub(
+        self,
+        name: str,
+        *,
+        private: bool | None = None,
+        token: str | None = None,
+        message: str = "Upload a SpaDE model",
+        half: bool = False,
+    ) -> str:
+        """Upload the files of `save_pretrained` to the Hugging Face hub as ``name``, OWNER/MODEL.
+
+        Returns the address of the commit. ``SpadeModel.from_pretrained(name)`` loads the model. For
+        a repository that ``SparseEncoder(name)`` loads as well, upload the encoder that
+        `spade_pyserini.integrations.sentence_transformers.sparse_encoder` returns.
+        """
+        from spade_pyserini.models.upload import push_model
+
+        return push_model(self, name, private=private, token=token, message=message, half=half)
 
     @overload
     def encode(self, texts: str, batch_size: int = 32) -> dict[str, int]: ...

@@ -15,7 +15,7 @@ from spade_pyserini.formats.digests import sha256
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor] | nn.Module) -> str:
-    """Write tensors, or those of a module, to a file and return its SHA-256.
+    """Write tensors, or those of a module, to a file; return the SHA-256 of the file.
 
     Tensors that several layers of a module share are written once.
     """
@@ -26,7 +26,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor] | nn.Module) -> str:
             else:
                 save_file(tensors, unfinished)
         except SafetensorError as error:
-            # The library reports errors of the system as text: "... (os error 28)".
+            # The library reports errors of the operating system as text: "... (os error 28)".
             if f"os error {errno.ENOSPC}" in str(error):
                 raise OSError(errno.ENOSPC, "No space left on device", str(path)) from None
             raise OSError(errno.EIO, str(error).strip().splitlines()[0], str(path)) from None
@@ -38,6 +38,6 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     try:
         tensors = load_file(path)
     except (SafetensorError, OSError) as error:
-        message = f"{path}: damaged or cut off ({error})"
+        message = f"{path}: the file is damaged or incomplete ({error})"
         raise ArtifactError(f"{message}; copy or download the model again") from None
     return {name: x.float() if x.is_floating_point() else x for name, x in tensors.items()}

@@ -13,7 +13,7 @@ from torch.nn import functional
 from spade_pyserini.models.wordpieces import WordPieces
 
 BATCH = 1000  # documents tokenized at a time
-PRIOR = 500  # a corpus is counted together with this many average training documents
+PRIOR = 500  # number of average training documents that are added to a corpus
 TYPICAL_IDF = 5.0  # idf of a typical query term, which is in one of 150 documents
 LEAST_IDF = 0.05  # lower limit, so that a term in every document has some weight
 
@@ -93,6 +93,6 @@ def most_frequent(df: Tensor, count: int) -> Tensor:
 
 
 def counted_idf(wordpieces: WordPieces, counts: TermCounts, queries: Iterable[str]) -> Tensor:
-    """Return the idf of each term, [|V|], scaled so that the terms of ``queries`` average 1."""
+    """Return the idf of each term, [|V|], scaled to a mean of 1 over the terms of ``queries``."""
     term_ids = [term_id for text in queries for term_id in wordpieces.query_ids(text)]
     return counts.idf / counts.idf[term_ids].mean() if term_ids else counts.idf

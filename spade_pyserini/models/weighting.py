@@ -8,7 +8,7 @@ from transformers import PreTrainedModel
 
 
 class TermWeightingEncoder(nn.Module):
-    """A score for each token of the document, pooled by term."""
+    """Scores each token of a document and pools the scores of equal tokens."""
 
     def __init__(self, backbone: PreTrainedModel) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class TermWeightingEncoder(nn.Module):
                 nn.init.zeros_(layer.bias)
 
     def start_at(self, weight: float) -> None:
-        """Set the last bias, so that a new head scores every token about ``weight``.
+        """Set the bias of the last layer, so that a new head scores every token about ``weight``.
 
         With a positive weight, the last ReLU has a gradient from the start.
         """
@@ -56,7 +56,7 @@ class TermWeightingEncoder(nn.Module):
 
 
 def _first_occurrence(input_ids: Tensor, counted: Tensor) -> Tensor:
-    """True where no earlier counted token of the document has the same id, [batch, length]."""
+    """Return False for tokens with an equal counted token before them, [batch, length]."""
     same = (input_ids[:, :, None] == input_ids[:, None, :]) & counted[:, None, :]
     earlier = torch.ones_like(same[0]).tril(diagonal=-1)
     return ~(same & earlier).any(dim=2)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -19,10 +19,9 @@ from tokenizers import Tokenizer
 
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.atomic import atomic_write
-from spade_pyserini.formats.json_files import read_json_file
-from spade_pyserini.models.cutting import can_cut, prefixes, slices
+from spade_pyserini.models.cutting import cutter_of
+from spade_pyserini.models.tokenizer_files import check_tokenizer, is_panic
 
-MOST_BYTES = 1 << 28  # of a tokenizer.json
 SLICE = 1 << 16  # characters that are tokenized at once to count the WordPieces of a text
 MAX_TERM_LENGTH = 255  # Lucene's analyzers split longer terms
 PRETRAINED = Path(__file__).with_name("pretrained")  # models that ship with the package
@@ -31,8 +30,8 @@ PRETRAINED = Path(__file__).with_name("pretrained")  # models that ship with the
 class DocumentIds(NamedTuple):
     """The vocabulary ids of a document, cut to a maximum length.
 
-    ids: with [CLS] and [SEP]. length: WordPieces of the complete text, without these two.
-    left_out: how many of them were cut off.
+    ids: the ids, with [CLS] and [SEP]. length: the number of WordPieces of the complete text,
+    without [CLS] and [SEP]. left_out: the number of WordPieces that were cut off.
     """
 
     ids: list[int]
@@ -41,7 +40,7 @@ class DocumentIds(NamedTuple):
 
 
 class TermSpan(NamedTuple):
-    """A WordPiece at its position in a text; ``term`` is None for a word without a WordPiece."""
+    """A WordPiece at its position in a text; ``term`` is None for an unknown word."""
 
     term: str | None
     start: int
@@ -49,7 +48,7 @@ class TermSpan(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A word of a document, and where its WordPieces are: from ``start`` to before ``end``."""
+    """A word of a document; its WordPieces have the positions ``start`` to ``end`` - 1."""
 
     text: str
     start: int
@@ -57,7 +56,7 @@ class Word(NamedTuple):
 
 
 class WordPieces:
-    """A WordPiece tokenizer: queries to terms, documents to vocabulary ids."""
+    """A WordPiece tokenizer, which maps queries to terms and documents to vocabulary ids."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         tokenizer.no_padding()
@@ -78,8 +77,7 @@ class WordPieces:
         self.continuation_ids = frozenset(
             term_id for term, term_id in vocabulary.items() if term.startswith(self._prefix)
         )
-        self._can_cut = can_cut(self._definition)
-        self._longest_word: int = self._definition["model"].get("max_input_chars_per_word", 100)
+        self._cutter = cutter_of(self._definition)
         self.mask_id: int = vocabulary.get("[MASK]", -1)
         self.terms = sorted(vocabulary, key=vocabulary.__getitem__)
 
@@ -89,11 +87,14 @@ class WordPieces:
         path = Path(path)
         file = path / "tokenizer.json" if path.is_dir() else path
         if not file.is_file():
-            raise NotFoundError(f"{file}: no such file; the folder of a model has a tokenizer.json")
-        _check_definition(file)
+            raise NotFoundError(f"{file}: no such file; a model folder must contain it")
+        if PRETRAINED not in file.parents:
+            check_tokenizer(file)
         try:
             wordpieces = cls(Tokenizer.from_file(str(file)))
-        except Exception as error:  # the library raises bare Exception
+        except BaseException as error:  # the library raises bare Exception, or panics
+            if not isinstance(error, Exception) and not is_panic(error):
+                raise
             raise InputError(
                 f"this is not a tokenizer.json of Hugging Face ({error})", file
             ) from None
@@ -112,7 +113,11 @@ class WordPieces:
             )
         for term in self.terms:
             if term.split() != [term] or len(term) > MAX_TERM_LENGTH:
-                raise InputError(f"Lucene would split the term {term!r} of the vocabulary", source)
+                raise InputError(
+                    f"Lucene would split the term {term!r} of the vocabulary, because it contains "
+                    f"whitespace or more than {MAX_TERM_LENGTH} characters; use another tokenizer",
+                    source,
+                )
 
     def save(self, path: Path, near: Path | None = None) -> None:
         """Write a ``tokenizer.json`` file; see `atomic_write` for ``near``."""
@@ -133,13 +138,16 @@ class WordPieces:
 
     def query_terms(self, text: str) -> list[str]:
         """Return the distinct WordPieces of a query in their order, without special tokens."""
-        tokens = self._tokenizer.encode(text, add_special_tokens=False).tokens
-        return [term for term in dict.fromkeys(tokens) if term not in self.special_tokens]
+        terms: dict[str, None] = {}
+        for part in self._slices(text):
+            tokens = self._tokenizer.encode(part, add_special_tokens=False).tokens
+            terms |= dict.fromkeys(tokens)
+        return [term for term in terms if term not in self.special_tokens]
 
     def words(self, text: str) -> list[str]:
-        """Return the words of a text in their order, as the tokenizer splits it before WordPieces.
+        """Return the words of a text in their order, before they are split into WordPieces.
 
-        For systems whose terms are words. Punctuation is left out.
+        Systems whose terms are words use it. Punctuation is left out.
         """
         normalizer, splitter = self._tokenizer.normalizer, self._tokenizer.pre_tokenizer
         normalized = normalizer.normalize_str(text) if normalizer else text
@@ -147,7 +155,7 @@ class WordPieces:
         return [word for word, _ in pieces if not is_punctuation(word)]
 
     def words_of(self, ids: Sequence[int]) -> list[Word]:
-        """Join the WordPieces of a document to words again.
+        """Join the WordPieces of a document, given as ids, into words.
 
         A word with an unknown or special token is left out, and so is punctuation.
         """
@@ -166,9 +174,9 @@ class WordPieces:
         return [text[span.start : span.end] for span in self.spans(text) if span.term is None]
 
     def spans(self, text: str) -> list[TermSpan]:
-        """Return all WordPieces of a query with their positions, also those that are repeated.
+        """Return all WordPieces of a query with their positions, including repeated ones.
 
-        Other special tokens than that of unknown words are left out, as in `query_terms`.
+        Special tokens are left out, except the one for unknown words.
         """
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         unknown = self._definition["model"]["unk_token"]
@@ -191,9 +199,9 @@ class WordPieces:
         """Return the vocabulary ids of documents with [CLS] and [SEP], cut to ``max_length``."""
         self._tokenizer.enable_truncation(max_length)
         try:
-            if not self._can_cut:
+            if self._cutter is None:
                 return [encoding.ids for encoding in self._tokenizer.encode_batch(texts)]
-            attempts = [prefixes(text, max_length, self._longest_word) for text in texts]
+            attempts = [self._cutter.prefixes(text, max_length) for text in texts]
             firsts = [next(attempt) for attempt in attempts]
             ids = [encoding.ids for encoding in self._tokenizer.encode_batch(firsts)]
             for number, attempt in enumerate(attempts):
@@ -204,26 +212,31 @@ class WordPieces:
             self._tokenizer.no_truncation()
 
     def cut_documents(self, texts: list[str], max_length: int) -> list[DocumentIds]:
-        """Return the ids of documents, cut to ``max_length``, and how much was left out.
+        """Return the ids of documents, cut to ``max_length``, and the number of ids cut off.
 
         The WordPieces of a cut text are counted in slices of about `SLICE` characters, because the
-        tokenizer's memory grows with its input. A text without whitespace is one slice, and so is
-        every text for a tokenizer that does not split at whitespace as BERT's does.
+        tokenizer's memory grows with its input.
         """
         documents = []
         for text, ids in zip(texts, self.document_ids(texts, max_length), strict=True):
             length = len(ids) - self._specials
-            if len(ids) == max_length:  # probably cut
+            if len(ids) == max_length:  # the text was probably cut
                 length = self._count_wordpieces(text)
             documents.append(DocumentIds(ids, length, length + self._specials - len(ids)))
         return documents
 
     def _count_wordpieces(self, text: str) -> int:
-        """Count the WordPieces of a text, in slices that end before whitespace."""
-        parts = slices(text, SLICE) if self._can_cut else [text]
         return sum(
-            len(self._tokenizer.encode(part, add_special_tokens=False).ids) for part in parts
+            len(self._tokenizer.encode(part, add_special_tokens=False).ids)
+            for part in self._slices(text)
         )
+
+    def _slices(self, text: str) -> Iterable[str]:
+        """Return the parts of a text that can be tokenized one after the other.
+
+        A tokenizer that does not split at whitespace as BERT's does gets the complete text.
+        """
+        return [text] if self._cutter is None else self._cutter.slices(text, SLICE)
 
     @cached_property
     def _specials(self) -> int:
@@ -236,34 +249,10 @@ def is_punctuation(word: str) -> bool:
     return len(word) == 1 and word in string.punctuation
 
 
-def _check_definition(file: Path) -> None:
-    """Check the vocabulary of a ``tokenizer.json`` before the library allocates memory for it."""
-    definition = read_json_file(file, MOST_BYTES)
-    model = definition.get("model")
-    if not isinstance(model, dict) or model.get("type") not in (None, "WordPiece"):
-        return  # reported by `WordPieces.check`, or by the library
-    vocabulary, added = model.get("vocab"), definition.get("added_tokens") or []
-    if not isinstance(vocabulary, dict) or not vocabulary:
-        raise InputError("the tokenizer has no vocabulary", file)
-    ids = dict(vocabulary)
-    for token in added if isinstance(added, list) else ():
-        if isinstance(token, dict):
-            ids[str(token.get("content"))] = token.get("id")
-    if any(type(term_id) is not int for term_id in ids.values()):
-        raise InputError("a token of the vocabulary has no integer as its id", file)
-    numbers = set(ids.values())
-    if len(numbers) != len(ids):
-        raise InputError("two tokens of the vocabulary have the same id", file)
-    if (least := min(numbers)) < 0 or max(numbers) >= len(ids):
-        wrong = least if least < 0 else max(numbers)
-        message = f"the vocabulary has {len(ids):,} tokens, but one has the id {wrong:,}"
-        raise InputError(f"{message}; ids must be 0 to {len(ids) - 1:,}", file)
-
-
 def resolve_tokenizer(name: str | Path) -> Path:
     """Return the file or folder of a tokenizer: a shipped model, ``name`` itself or a download.
 
-    The order is that of models: the tokenizer of a name is that of its model.
+    A name is looked up in the same order as a model, so that model and tokenizer fit together.
     """
     if any(folder.name == str(name) for folder in PRETRAINED.iterdir() if folder.is_dir()):
         return PRETRAINED / str(name)

@@ -1,4 +1,4 @@
-"""Search a Lucene index with boolean queries: needs a tokenizer and a JVM, but no model."""
+"""Search a Lucene index. Boolean queries need a tokenizer and a JVM, but no model."""
 
 from spade_pyserini.formats.runs import read_run, write_run
 from spade_pyserini.search.batch import SearchOptions, search_topics

@@ -26,8 +26,8 @@ NO_HITS = "no document has any of these terms"
 class MatchedTerm(NamedTuple):
     """A term of the query that a document has.
 
-    weight: its part of the score; share: the same as a fraction of the score.
-    in_text: whether the text contains it; None if the text is not known.
+    weight: its contribution to the score. share: its weight divided by the score.
+    in_text: whether the text of the document contains it; None if the text is not known.
     """
 
     term: str
@@ -37,7 +37,10 @@ class MatchedTerm(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A hit with title, snippet and matched terms. Both texts are None if they are not known."""
+    """A hit with title, snippet and matched terms.
+
+    Title and snippet are None if the text of the document is not known.
+    """
 
     rank: int
     docid: str
@@ -50,7 +53,7 @@ class Answer(NamedTuple):
 class Answers(NamedTuple):
     """The hits of a query, best first.
 
-    terms: the terms that were searched. ignored: words of the query without any term.
+    terms: the terms that were searched. ignored: words of the query that the vocabulary lacks.
     """
 
     query: str
@@ -59,7 +62,7 @@ class Answers(NamedTuple):
     hits: tuple[Answer, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the answers as values for JSON; ``marks`` are positions in a text."""
+        """Return the answers as values for JSON; ``marks`` are the positions of matched words."""
         return {
             "query": self.query,
             "terms": list(self.terms),
@@ -96,7 +99,8 @@ def answer_query(
 ) -> Answers:
     """Search ``query`` and describe the ``k`` best hits; ``find`` returns documents by id.
 
-    With a ``delimiter``, hits are passages, and only the best one of each document is described.
+    With a ``delimiter``, hits are passages, whose ids are a docid, the delimiter and a number; only
+    the best passage of each document is described.
     """
     hits: list[Hit]
     if delimiter is None:
@@ -157,7 +161,7 @@ def _describe(
 def _terms_in_text(
     searcher: Searcher, matched: Mapping[str, float], document: Document | None
 ) -> Collection[str] | None:
-    """Return the terms of a text, of BM25 only the matched ones; None if the text is unknown."""
+    """Return the terms of a text, for BM25 only the matched ones; None if the text is unknown."""
     if document is None:
         return None
     if isinstance(searcher, Bm25Searcher):  # BM25 matches only terms of the text
@@ -166,20 +170,23 @@ def _terms_in_text(
 
 
 def matched_terms(searcher: Searcher, query: str, docid: str) -> Mapping[str, float]:
-    """Return the terms of the query that a hit has, with their parts of the score.
+    """Return the terms of the query that a hit has, with their contributions to the score.
 
     Raises `ArtifactError` if the index has no document with the id of the hit.
     """
     try:
         return searcher.matched_terms(query, docid)
     except UsageError:
-        message = f"{searcher.index}: damaged, it has no document {docid!r}, which is a hit"
-        cure = "check it with `spade index --verify`, or build it again"
+        message = f"{searcher.index} is damaged: it has no document {docid!r}, which a search found"
+        cure = "check the index with `spade index --verify`, or build it again"
         raise ArtifactError(f"{message}; {cure}") from None
 
 
 def _matched_terms_of_word(searcher: Searcher, weights: Mapping[str, float]) -> MatchedTermsOfWord:
-    """Return a function for snippets: the matched terms of a word, if they are half of it."""
+    """Return a function that returns the matched terms of a word.
+
+    It returns no term if the matched terms cover less than half of the characters of the word.
+    """
 
     @cache
     def of_word(word: str) -> frozenset[str]:

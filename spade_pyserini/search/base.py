@@ -35,7 +35,7 @@ def check_queries(topics: list[Topic]) -> None:
     """Raise `UsageError` if the text of a query is not valid Unicode."""
     for topic in topics:
         if not is_valid_unicode(topic.text):
-            raise UsageError(f"the query {topic.text!r} is not valid Unicode")
+            raise UsageError(f"the query {topic.text!r} is not valid Unicode; correct its encoding")
 
 
 class OpenedIndex(NamedTuple):
@@ -52,8 +52,8 @@ class OpenedIndex(NamedTuple):
 class LuceneSearcher:
     """Searches an index of one ``kind``. Hits are ordered by score, ties by docid.
 
-    Use it in a ``with`` statement, or close it. This class calls a searcher of Anserini's, unless a
-    subclass overrides that; subclasses say how to convert queries and hits.
+    Use it in a ``with`` statement, or close it. This class calls a searcher of Anserini, unless a
+    subclass overrides `_batch_search`. Subclasses define how queries and hits are converted.
     """
 
     kind: str
@@ -63,8 +63,8 @@ class LuceneSearcher:
     ) -> None:
         """Open ``index`` with the Java class ``java_searcher``.
 
-        ``check`` compares the files with their checksums, unless that was done before. ``foreign``
-        accepts an index without a manifest.
+        With ``check``, files that were not checked before are compared with their checksums. With
+        ``foreign``, an index without a manifest is accepted.
         """
         self.index, self._java_searcher = follow_link(Path(index)), java_searcher
         # Lucene accepts at most 1,024 terms per query by default.
@@ -73,17 +73,20 @@ class LuceneSearcher:
         self.manifest = opened.manifest
 
     def _open(self, files: IndexFiles) -> OpenedIndex:
-        """Open the files of an index in Java; raise `ArtifactError` if they are not as expected."""
+        """Open an index in Java; raise `ArtifactError` for a wrong kind or number of documents."""
         manifest = files.manifest
         if manifest.kind != self.kind:
-            raise ArtifactError(f"{self.index} is a {manifest.kind} index, not {self.kind}")
+            raise ArtifactError(
+                f"{self.index} is an index of the kind {manifest.kind}, not {self.kind}; "
+                "give another index"
+            )
         with translate_java_errors(self.index, "open"):
             self._searcher = self._java_searcher(jvm.java_path(files.folder))
             documents = self._count_documents()
         if documents != manifest.documents:
             self._searcher.close()
             message = f"{self.index} has {documents} documents, but its manifest says"
-            cure = "build it again with overwrite=True"
+            cure = "build the index again with overwrite=True"
             raise ArtifactError(f"{message} {manifest.documents}; {cure}")
         return OpenedIndex(manifest, self._searcher)
 
@@ -97,7 +100,8 @@ class LuceneSearcher:
 
             searcher.search_many(["delete a folder", "read a file"]).to_pandas()
 
-        ``queries`` are texts, whose ids are their positions from 0; texts by id; or topics.
+        ``queries`` are texts, topics, or a mapping of ids to texts. Without an id, the id of a text
+        is its position, counted from 0.
         """
         topics = as_topics(queries)
         return Results(topics, self.batch_search(topics, k, threads))
@@ -106,14 +110,14 @@ class LuceneSearcher:
         """Search several topics in one Java call; return their rankings in the same order."""
         check_hits(k)
         check_queries(topics)
-        # Lucene allocates a heap of k entries for every query, so k is limited to what can match.
+        # Lucene allocates a heap of k entries per query, so k is at most the number of documents.
         k = min(k, max(self.manifest.documents, 1))
         with jvm.deferred_interrupt(), self._translate_errors():
             results = self._batch_search([topic.text for topic in topics], k, threads)
         return [Ranking(topic.qid, hits) for topic, hits in zip(topics, results, strict=True)]
 
     def _translate_errors(self) -> AbstractContextManager[None]:
-        cure = "open it again, or check it with `spade index --verify`"
+        cure = "open the index again, or check it with `spade index --verify`"
         return translate_java_errors(self.index, "search", cure)
 
     def _count_documents(self) -> int:
@@ -134,7 +138,7 @@ class LuceneSearcher:
         raise NotImplementedError
 
     def _hits(self, scored: Any) -> Iterator[Hit]:
-        """Convert Java's hits."""
+        """Convert the hits of the Java searcher."""
         for hit in scored:
             yield Hit(hit.docid, hit.score)
 

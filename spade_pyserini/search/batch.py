@@ -15,10 +15,10 @@ from spade_pyserini.search.base import MOST_HITS, LuceneSearcher
 class SearchOptions:
     """How to search topics. The names are those of Pyserini's options.
 
-    - ``hits``: hits per topic.
+    - ``hits``: hits per topic; with ``max_passage``, passages per topic.
     - ``threads``: search threads in Java.
     - ``batch_size``: topics per Java call.
-    - ``remove_query``: drop the document whose id is the topic's, as ArguAna requires.
+    - ``remove_query``: drop the document that has the id of the topic, as ArguAna requires.
     - ``max_passage``: rank documents by their best passage (MaxP); a passage id is the docid, the
       ``max_passage_delimiter`` and a suffix, as in ``doc#0``.
     - ``max_passage_hits``: documents per topic with ``max_passage``.
@@ -35,16 +35,17 @@ class SearchOptions:
     def __post_init__(self) -> None:
         if not self.max_passage_delimiter:
             raise UsageError(
-                "max_passage_delimiter='' is empty; give the text before passage numbers"
+                "max_passage_delimiter='' is empty; give the text between docid and passage "
+                "number, such as #"
             )
 
 
 def search_topics(
     searcher: LuceneSearcher, topics: list[Topic], options: SearchOptions | None = None
 ) -> Iterator[Ranking]:
-    """Search all topics in batches; yield a ranking for each topic, in their order."""
+    """Search all topics in batches; yield a ranking for each topic, in the order of ``topics``."""
     options = options or SearchOptions()
-    # One hit more, in case the query itself is among them.
+    # One hit more, because `remove_query` may remove one.
     k = min(options.hits + options.remove_query, max(options.hits, MOST_HITS))
     with progress_bar(topics, "searching", "topics", len(topics)) as bar:
         for start in range(0, len(topics), options.batch_size):
@@ -69,7 +70,7 @@ def search_documents(
 ) -> list[Hit]:
     """Search passages; return the best passage of each of the ``hits`` best documents.
 
-    The docids of the hits are those of the passages.
+    The docids of the hits are passage ids.
     """
     k = min(10 * hits, MOST_HITS)
     while True:
@@ -85,7 +86,9 @@ def search_documents(
 def document_id(docid: str, delimiter: str = "#") -> str:
     """The id of the document that a passage belongs to: ``doc`` for ``doc#0``."""
     if not delimiter:
-        raise UsageError("max_passage_delimiter='' is empty; give the text before passage numbers")
+        raise UsageError(
+            "max_passage_delimiter='' is empty; give the text between docid and passage number"
+        )
     return docid.split(delimiter, 1)[0]
 
 

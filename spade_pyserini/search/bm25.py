@@ -15,7 +15,7 @@ from spade_pyserini.search.base import LuceneSearcher
 
 
 class Bm25Searcher(LuceneSearcher):
-    """Searches an ordinary index with BM25; the defaults of ``k1`` and ``b`` are Pyserini's."""
+    """Searches a BM25 index; the defaults of ``k1`` and ``b`` are Pyserini's."""
 
     kind = "bm25"
 
@@ -47,7 +47,7 @@ class Bm25Searcher(LuceneSearcher):
         return dict(sorted(matched.items(), key=lambda item: -item[1]))
 
     def _term_weights(self, terms: list[str], docid: str) -> dict[str, float]:
-        """The score of each term in a document; terms that it does not have may be left out."""
+        """Return the scores of terms in a document; absent terms score 0 or are left out."""
         reader = self._searcher.reader
         if self._has_spade_jar and terms:
             weights = jvm.spade_class("Bm25Hits").weights
@@ -58,15 +58,15 @@ class Bm25Searcher(LuceneSearcher):
         return {term: float(weight(reader, docid, term, self._k1, self._b)) for term in terms}
 
     def _analyze(self, text: str) -> list[str]:
-        """The stems of a text, as Anserini's default analyzer makes them for index and queries."""
+        """Return the stems of a text, computed with Anserini's default analyzer."""
         stems = jvm.java_class("io.anserini.analysis.AnalyzerUtils").analyze(text)
         return list(stems.toArray())
 
     def _batch_search(self, texts: list[str], k: int, threads: int) -> list[list[Hit]]:
         if len(texts) != 1 or not self._has_spade_jar:
             return super()._batch_search(texts, k, threads)
-        # Anserini starts threads for a batch, and Python needs a call for every field of a hit:
-        # both take longer than a search.
+        # For a single query, our jar is faster: Anserini would start threads, and Python would
+        # need a Java call for every field of a hit. Both take longer than the search itself.
         lines = jvm.spade_class("Bm25Hits").search(self._searcher, texts[0], k)
         return [[Hit(docid, score) for docid, score in _parse(lines)]]
 
@@ -75,7 +75,7 @@ class Bm25Searcher(LuceneSearcher):
 
 
 def _parse(lines: str) -> Iterator[tuple[str, float]]:
-    """Parse lines of a score, a space and a name."""
+    """Parse lines of a score, a space and a docid or term; yield (docid or term, score)."""
     for line in lines.split("\n")[:-1]:
         score, _, name = line.partition(" ")
         yield name, float(score)

@@ -20,11 +20,11 @@ class AnyHit(Protocol):
 
 
 H = TypeVar("H", bound=AnyHit)
-LONGEST = 160  # characters of a text in a table
+LONGEST = 160  # largest number of characters of a text in a table
 
 
 class HitList(list[H]):
-    """Hits, best first: a list with a table for notebooks."""
+    """A list of hits, best first, that notebooks show as a table."""
 
     def _repr_html_(self) -> str:
         if not self:

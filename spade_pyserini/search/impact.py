@@ -23,14 +23,16 @@ class ImpactSearcher(LuceneSearcher):
             searcher.search("delete a folder and everything in it")
 
     The manifest of the index says how queries are encoded: boolean, with a table of weights, or by
-    a neural model. Such a model is given as ``queries``, and another one than the manifest names is
-    an error.
+    a neural model. A neural model must be given as ``queries``; it is an error if it is not the
+    model in the manifest.
 
     With ``tokenizer`` (a file, or the folder or name of a model), the index may have been built by
-    another tool. If pyserini started the JVM of this process first, spade.jar is not on its class
-    path: searches then use Anserini's searcher, which is slower, and `doc`, `matched_terms` and
-    `unknown_terms` raise `JavaError`. ``check=False`` leaves out the check of the files' checksums
-    that is made the first time an index is opened on this machine.
+    another tool. ``check=False`` skips the check of the files' checksums, which is made when an
+    index is first opened on this machine, and after it changed.
+
+    If pyserini started the JVM of this process first, the JVM cannot load this package's jar.
+    Searches then use Anserini's searcher, which is slower, and `doc`, `search_terms`,
+    `document_frequencies`, `matched_terms` and `unknown_terms` raise `JavaError`.
     """
 
     kind = "impact"
@@ -60,19 +62,19 @@ class ImpactSearcher(LuceneSearcher):
     def doc(self, docid: str) -> dict[str, int] | None:
         """Return the impacts of a document, or None if the index does not have it.
 
-        Every call reads all terms of the index, so it suits a few documents, not all.
+        Every call reads all terms of the index segment with this document, so many calls are slow.
         """
-        jvm.spade_class("ImpactHits")  # raises JavaError without spade.jar
+        jvm.spade_class("ImpactHits")  # raises JavaError without our jar
         with self._translate_errors():
             lines = self._searcher.vector(docid)
         return None if lines is None else parse_impacts(lines)
 
     def search_terms(self, terms: Sequence[str], k: int = 10) -> list[Hit]:
-        """Return the ``k`` best documents for some WordPieces, such as a part of a query's.
+        """Return the ``k`` best documents for some terms, such as a part of a query.
 
-        The score of a document for a single term is the term's impact.
+        The score of a document is the sum of the impacts of these terms in it.
         """
-        jvm.spade_class("ImpactHits")  # raises JavaError without spade.jar
+        jvm.spade_class("ImpactHits")  # raises JavaError without our jar
         if not terms:
             return []
         k = min(check_hits(k), max(self.manifest.documents, 1))
@@ -84,7 +86,7 @@ class ImpactSearcher(LuceneSearcher):
 
         Deleted documents count until Lucene merges their segment.
         """
-        jvm.spade_class("ImpactHits")  # raises JavaError without spade.jar
+        jvm.spade_class("ImpactHits")  # raises JavaError without our jar
         if not terms:
             return {}
         with self._translate_errors():
@@ -100,13 +102,14 @@ class ImpactSearcher(LuceneSearcher):
         return weights
 
     def text_terms(self, text: str) -> list[str]:
-        """Return the distinct terms that a text contains; none is added, as a query may have."""
+        """Return the distinct terms in a text itself, without those that a query encoder adds."""
         return self.queries.terms_of(text)
 
     def matched_terms(self, query: str, docid: str) -> dict[str, int]:
-        """Return the terms of the query that a document has, with their parts of the score.
+        """Return the query terms that a document has, with their contributions to its score.
 
-        That is the impact, for a boolean query. The largest part is first.
+        The contribution is weight times impact, so for a boolean query it is the impact. The
+        largest contribution is first.
         """
         weights = self.query_weights(query)
         impacts = self._impacts(" ".join(weights), docid)
@@ -117,7 +120,7 @@ class ImpactSearcher(LuceneSearcher):
 
     def unknown_terms(self, query: str) -> list[str]:
         """Return the terms of the query that no document has; search ignores them."""
-        jvm.spade_class("ImpactHits")  # raises JavaError without spade.jar
+        jvm.spade_class("ImpactHits")  # raises JavaError without our jar
         terms = self.query_terms(query)
         with self._translate_errors():
             missing: str = self._searcher.missing(" ".join(terms))
@@ -125,12 +128,12 @@ class ImpactSearcher(LuceneSearcher):
 
     def _impacts(self, terms: str, docid: str) -> dict[str, int] | None:
         """Return the impacts of some terms in a document; None if there is no such document."""
-        jvm.spade_class("ImpactHits")  # raises JavaError without spade.jar
+        jvm.spade_class("ImpactHits")  # raises JavaError without our jar
         with self._translate_errors():
             lines = self._searcher.impacts(terms, docid)
         return None if lines is None else parse_impacts(lines)
 
-    # With spade.jar: a query is a string of terms, an answer is a string of lines.
+    # With our jar: a query is a string of terms, an answer is a string of lines.
 
     def _count_documents(self) -> int:
         if not self._has_spade_jar:
@@ -149,7 +152,7 @@ class ImpactSearcher(LuceneSearcher):
         )
         return [_parse_hits(next(answers)) if query else [] for query in queries]
 
-    # Without spade.jar: Anserini's searcher takes a map of terms to weights.
+    # Without our jar: Anserini's searcher takes a map of terms to weights.
 
     def _query(self, text: str) -> Any:
         integer = jvm.java_class("java.lang.Integer")
@@ -160,12 +163,12 @@ class ImpactSearcher(LuceneSearcher):
 
     def _hits(self, scored: Any) -> Iterator[Hit]:
         for hit in scored:
-            # Anserini lowers tied scores by a millionth per rank; inner products are integers.
+            # Anserini lowers tied scores by a millionth per rank; rounding restores them.
             yield Hit(hit.docid, round(hit.score))
 
 
 def _java_query(weights: dict[str, int]) -> str:
-    """Terms, separated by blanks; a weight other than 1 follows its term after a tab."""
+    """Return the terms, separated by spaces; a weight other than 1 follows its term after a tab."""
     return " ".join(
         term if weight == 1 else f"{term}\t{weight}" for term, weight in weights.items()
     )

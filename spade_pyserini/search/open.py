@@ -1,4 +1,4 @@
-"""Open the right searcher for an index."""
+"""Open an impact index or a BM25 index with the searcher for its kind."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ def open_searcher(
     """Open a searcher for the kind of index that the manifest names.
 
     ``tokenizer`` applies to an impact index, ``k1`` and ``b`` to a BM25 index. ``check=False``
-    leaves out the check of the files' checksums that is made the first time an index is opened.
-    ``queries`` makes the encoder of the queries, for an impact index that needs a neural one.
+    skips the check of the files' checksums, which is made when an index is first opened on this
+    machine, and after it changed.
+    ``queries`` is a function that makes the query encoder, for an impact index whose queries need a
+    neural model.
     """
     folder = Path(index)
 
@@ -32,9 +34,10 @@ def open_searcher(
         manifest = locate(folder, foreign=bool(tokenizer)).manifest
         if manifest.kind == Bm25Searcher.kind:
             if tokenizer:
-                raise UsageError(f"{index} is a BM25 index, it takes no tokenizer")
+                raise UsageError(f"{index} is a BM25 index; leave out the tokenizer")
             if queries:
-                raise UsageError(f"{index} is a BM25 index, it takes no query_encoder=NAME")
+                cure = "leave out query_encoder=NAME and pre_encoded=True"
+                raise UsageError(f"{index} is a BM25 index; {cure}")
             return Bm25Searcher(index, k1, b, check=check)
         return ImpactSearcher(index, tokenizer, check=check, queries=queries)
 

@@ -4,7 +4,7 @@
     from pyserini.search.lucene import LuceneImpactSearcher
 
     encoder = BooleanQueryEncoder("spade-mini")
-    searcher = LuceneImpactSearcher("index/pydoc.spade", encoder, min_idf=-1)
+    searcher = LuceneImpactSearcher("index/pydoc.spade-mini", encoder, min_idf=-1)
 
 With ``min_idf=-1`` Pyserini keeps query terms that occur in every document; by default it drops
 them.

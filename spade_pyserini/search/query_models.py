@@ -1,4 +1,4 @@
-"""Query encoders that the user must give, because no index contains them."""
+"""Query encoders that the user must name, because an index does not contain them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def neural_queries(name: str) -> MakeQueries:
     """Return a function for `ImpactSearcher` that loads the query encoder of a model.
 
-    ``name`` is the folder or name of the model. It is loaded, with torch, when an index is opened.
+    ``name`` is the folder or name of the model. The model is loaded, with torch, when an index is
+    opened.
     """
 
     @cache
@@ -33,5 +34,9 @@ def neural_queries(name: str) -> MakeQueries:
 
 
 def pre_encoded_queries(vectors: Mapping[str, dict[str, int]]) -> MakeQueries:
-    """Return a function for `ImpactSearcher`: the text of a topic is its id in ``vectors``."""
+    """Return a function for `ImpactSearcher` that looks up encoded queries.
+
+    ``vectors`` maps query ids to encoded queries. To search with one of them, give its id as the
+    text of the query.
+    """
     return partial(PreEncodedQueries, vectors=vectors)

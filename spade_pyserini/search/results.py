@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars
 
 Queries = Mapping[str, str] | Iterable[str | Topic]
-SHOWN = 50  # rows of a table in a notebook
+SHOWN = 50  # largest number of rows of a table in a notebook
 
 
 class ResultRow(NamedTuple):
@@ -36,7 +36,7 @@ class Results(NamedTuple):
         results = searcher.search_many({"q1": "delete a folder", "q2": "read a file"}, k=10)
         results.to_pandas()
 
-    Frames have the columns of `ResultRow`, and a row for each hit. A query without hits has none.
+    Frames have the columns of `ResultRow`, and a row for each hit. A query without hits has no row.
     """
 
     topics: list[Topic]
@@ -76,7 +76,7 @@ class Results(NamedTuple):
 
 
 def as_topics(queries: Queries) -> list[Topic]:
-    """Return topics: texts, whose ids are their positions from 0; texts by id; or topics."""
+    """Convert queries to topics; the ids of plain texts are their positions from 0."""
     if isinstance(queries, str):
         raise UsageError("queries=TEXT is a single text; give a list of texts")
     if isinstance(queries, Mapping):

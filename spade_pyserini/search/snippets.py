@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from spade_pyserini.formats.unicode import printable
 
-WIDTH = 240  # characters of a snippet
+WIDTH = 240  # largest number of characters of a snippet, without the ellipses
 CONTEXT = 1 / 6  # share of a snippet before its first matched word
 WORD = re.compile(r"\w+")
 ELLIPSIS = "..."
 
 MatchedTermsOfWord = Callable[[str], frozenset[str]]
-"""Returns the terms of a word that match the query; empty if the word does not match."""
+"""A function that returns the terms of a word that match the query; empty if none does."""
 
 
 class Snippet(NamedTuple):
@@ -39,7 +39,7 @@ class _Match(NamedTuple):
 
 
 def mark_words(text: str, matched: MatchedTermsOfWord) -> Snippet:
-    """Return the complete text with marks."""
+    """Return the complete text, with marks at the matched words."""
     clean = printable(text)
     return Snippet(clean, tuple((match.start, match.end) for match in _matches(clean, matched)))
 
@@ -47,9 +47,11 @@ def mark_words(text: str, matched: MatchedTermsOfWord) -> Snippet:
 def best_snippet(
     text: str, matched: MatchedTermsOfWord, weights: Mapping[str, float], width: int = WIDTH
 ) -> Snippet:
-    """Return the part of at most ``width`` characters whose matched terms have the most weight.
+    """Return the part of the text, at most ``width`` characters, with the largest weight of terms.
 
-    Each term counts once. Of equal parts the first is returned; without a match, the beginning.
+    The weight is the sum of the weights of the matched terms; each term counts once. If several
+    parts have the same weight, the first is returned. If no word matches, the beginning
+    of the text is returned.
     """
     clean = printable(text)
     matches = _matches(clean, matched)
@@ -71,7 +73,7 @@ def _matches(text: str, matched: MatchedTermsOfWord) -> list[_Match]:
 
 
 def _best_start(matches: list[_Match], weights: Mapping[str, float], width: int) -> int:
-    """The position of the first matched word of the best part; 0 without matches."""
+    """Return the position of the first matched word of the best part; 0 without matches."""
     best, position = 0.0, 0
     for number, first in enumerate(matches):
         terms: set[str] = set()
@@ -86,7 +88,7 @@ def _best_start(matches: list[_Match], weights: Mapping[str, float], width: int)
 
 
 def _window(text: str, position: int, width: int) -> tuple[int, int]:
-    """The start and end of a part around ``position``, at word boundaries where possible."""
+    """Return start and end of a part around ``position``, at word boundaries where possible."""
     if len(text) <= width:
         return 0, len(text)
     start = max(0, min(position - int(CONTEXT * width), len(text) - width))

@@ -1,4 +1,4 @@
-"""The texts of the documents of an index, from the corpora that its manifest records."""
+"""Find the texts of an index's documents in the corpora that its manifest records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from spade_pyserini.errors import InputError, NotFoundError, SpadeError
 from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.records import Document
 
-# Largest number of documents for which the recorded corpus is read: this takes a few seconds.
+# If an index has more documents than this, a query does not read their texts from the corpus:
+# reading this many texts takes a few seconds.
 AUTOMATIC = 200_000
 
 
@@ -48,12 +49,12 @@ class Texts:
 class TextStream:
     """Finds the documents of an index batch by batch, while the corpora are read once.
 
-    Documents that come before their batch are kept until then. These are few if the index has the
-    order of the corpus, as it has unless it was reordered.
+    Documents that are read before their batch is requested are kept in memory. These are few if
+    the index has the documents in the order of the corpus, and many if it was reordered.
     """
 
     def __init__(self, corpora: Sequence[Corpus], docids: Iterable[str]) -> None:
-        """Prepare to find the documents ``docids``, all of the index."""
+        """Prepare to find documents; ``docids`` are the ids of all documents of the index."""
         self._documents = _all(corpora)
         self._awaited = set(docids)
         self._early: dict[str, Document] = {}
@@ -70,7 +71,7 @@ class TextStream:
 
 
 def _all(corpora: Sequence[Corpus]) -> Iterator[Document]:
-    """All documents of all corpora. The first corpus with an id has the current text."""
+    """Yield the documents of all corpora. If an id occurs several times, the first text counts."""
     for corpus in corpora:
         yield from corpus.documents(_ignore)
 
@@ -84,7 +85,8 @@ def open_texts(
 ) -> Texts:
     """Open the corpora that an index was made from.
 
-    Raises `NotFoundError` if none of them can be opened, or if reading them would take long.
+    Raises `NotFoundError` if none of them can be opened, or if the index has more than `AUTOMATIC`
+    documents.
     """
     if manifest.documents > AUTOMATIC:
         message = f"the index has {manifest.documents:,} documents, and reading their corpus"
@@ -95,7 +97,7 @@ def open_texts(
 def remembered_corpora(
     manifest: IndexManifest, *, data_dir: str | Path | None = None
 ) -> list[Corpus]:
-    """Open the corpora that an index was made from; raise `NotFoundError` if that fails for all."""
+    """Open the corpora that an index was made from; raise `NotFoundError` if none can be opened."""
     corpora, problems = [], []
     for source in manifest.sources:
         try:
@@ -111,6 +113,6 @@ def remembered_corpora(
 
 
 def divided_like(manifest: IndexManifest, corpus: Corpus) -> Corpus:
-    """Return ``corpus`` in passages if the documents of the index are passages."""
+    """Return ``corpus``, split into passages if the documents of the index are passages."""
     segments = [source["segment"] for source in manifest.sources if "segment" in source]
     return apply_transforms(corpus, segments[0]) if segments else corpus

@@ -1,4 +1,4 @@
-"""Check topics before a search: refuse WordPieces, log words that match no document."""
+"""Check topics before a search: refuse topics that are WordPieces, log words without a match."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def refuse_wordpieces(topics: list[Topic], wordpieces: WordPieces) -> None:
         words = topic.text.split()
         if any(word.startswith("##") for word in words[1:]) and vocabulary.issuperset(words):
             message = f"topic {topic.qid} holds WordPieces already ({topic.text[:60]!r})"
-            raise UsageError(f"{message}; give plain text: WordPieces are for Pyserini only")
+            cure = "give plain text, or pre_encoded=True to search for these WordPieces"
+            raise UsageError(f"{message}; {cure}")
     pieces = [topic for topic in topics if CONTINUATION.search(topic.text)]
     if len(pieces) > SUSPICIOUS_SHARE * len(topics):
         message = f"{len(pieces)} of {len(topics)} topics hold WordPieces of another tokenizer"
@@ -39,7 +40,7 @@ def refuse_wordpieces(topics: list[Topic], wordpieces: WordPieces) -> None:
 
 
 def log_ignored_words(topics: list[Topic], searcher: ImpactSearcher) -> None:
-    """Log the words of each topic that cannot match any document."""
+    """Log the words of topics that are not in the vocabulary, and terms that no document has."""
     for qid, text in topics:
         if words := searcher.wordpieces.unknown_words(text):
             count = len(words)

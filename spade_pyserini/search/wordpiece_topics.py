@@ -1,4 +1,4 @@
-"""Write topics as terms, so that plain Pyserini can search without tokenizer and query encoder.
+"""Write topics as terms, so that Pyserini can search them without tokenizer or query encoder.
 
 ``python -m pyserini.search.lucene --impact`` without an encoder splits topics at spaces and weights
 each term by its count. A line of distinct WordPieces is therefore exactly SpaDE's boolean query,

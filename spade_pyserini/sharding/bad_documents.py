@@ -1,4 +1,4 @@
-"""The list of bad documents that a job left out."""
+"""Write the list of bad documents that a job left out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def list_bad_documents(path: Path) -> Iterator[set[str]]:
-    """A set of error messages that is written to ``path`` on exit, also after an exception.
+    """Yield a set for error messages; it is written to ``path`` on exit, also after an exception.
 
     An older file is removed if the job succeeds without bad documents.
     """
@@ -27,5 +27,5 @@ def list_bad_documents(path: Path) -> Iterator[set[str]]:
     finally:
         if errors:
             write_lines(path, sorted(errors))
-            message = "%d bad documents were left out: %s (see %s)"
+            message = "%d bad documents were left out, such as %s (all are listed in %s)"
             logger.warning(message, len(errors), min(errors), path)

@@ -23,7 +23,7 @@ from spade_pyserini.sharding.protocols import Advance
 from spade_pyserini.sharding.worker import Job, Result, Worker, movable
 
 MAX_DEATHS = 3  # the job fails after this many workers died on the same shard
-QUEUE_LENGTH = 2  # shards that a worker is sent at a time
+QUEUE_LENGTH = 2  # number of shards that are queued for each worker
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class RayCluster:
             try:
                 ray.init(address=address, log_to_driver=False)
             except (ConnectionError, ValueError) as error:
-                raise NotFoundError(f"no Ray cluster at {self.address!r}: {error}") from None
+                message = f"no Ray cluster at {self.address!r}: {error}"
+                raise NotFoundError(f"{message}; start a cluster, or give ray=local") from None
         try:
             for result in _Driver(ray, job).run():
                 if result.shard and result.fresh:
@@ -56,7 +57,7 @@ class RayCluster:
 
 
 class _Driver:
-    """Hands out shard numbers and collects the results."""
+    """Sends shard numbers to the workers and collects the results."""
 
     def __init__(self, ray: Any, job: Job) -> None:
         self.ray, self.part = ray, job.output.part
@@ -98,7 +99,7 @@ class _Driver:
         return remote.remote(self.job, "cuda" if self.gpus else "cpu", Path.cwd())
 
     def _send(self, worker: Any) -> None:
-        """Send a worker its next shard: one of a dead worker, or the next of the corpus."""
+        """Send a worker its next shard: one of a dead worker, or the next shard of the corpus."""
         if self.lost:
             number = self.lost.popleft()
         elif worker in self.ended:
@@ -109,7 +110,7 @@ class _Driver:
         self.pending[worker.run.remote(number)] = worker, number
 
     def _replace(self, dead: Any, number: int) -> None:
-        """Send the shards of a dead worker to the others; start a new one if none is left."""
+        """Send the shards of a dead worker to the other workers; start a worker if none is left."""
         lost = [number, *(other for worker, other in self.pending.values() if worker is dead)]
         self.pending = {
             reference: pending
@@ -144,7 +145,7 @@ class RayWorker:
         self.worker: Worker | None = None
 
     def run(self, number: int) -> Result | str:
-        """Process a shard; return the message of an error, because Ray would wrap a raised one."""
+        """Return the result of a shard, or the message of an error: Ray would wrap an exception."""
         try:
             if self.worker is None:
                 task = movable(self.job).on_device(self.device)

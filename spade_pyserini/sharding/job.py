@@ -57,7 +57,7 @@ def run_job(job: Job, manifest: M, bad_documents: set[str], options: RunOptions)
                 output.files.record_companion(output.folder, result.shard, result.companion_sha256)
             ledger.add(result.shard)
     if not finished and output.part == ALL_SHARDS:
-        raise InputError("the corpus is empty", job.corpus.source)
+        raise InputError("the corpus is empty; give a corpus with documents", job.corpus.source)
     documents = agreed_size(output.folder, sizes)
     for number in sorted(set(ledger.shards) - finished):
         output.remove_stale(ledger.shards.pop(number))

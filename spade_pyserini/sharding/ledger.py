@@ -1,4 +1,4 @@
-"""The manifest of a running job, saved as shards are finished."""
+"""The manifest of a running job, which is saved repeatedly while shards are finished."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SAVING_SHARE = 0.05  # at most this share of the time goes into saving the manif
 class Ledger(Generic[M]):
     """Collects the records of finished shards until it is closed.
 
-    Records that are not saved when the process is killed are lost. Their shards are computed
-    again, to the same bytes.
+    Records that are not saved when the process is killed are lost. The next run computes their
+    shards again, with the same result.
     """
 
     def __init__(self, manifest: M, folder: Path, part: Part) -> None:

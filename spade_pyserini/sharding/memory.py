@@ -12,7 +12,7 @@ import sys
 
 
 def release_memory() -> None:
-    """Make glibc return unused memory to the system (about 0.1 s); no effect elsewhere."""
+    """Make glibc return unused memory to the system (about 0.1 s); do nothing on other systems."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:

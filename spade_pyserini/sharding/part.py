@@ -1,4 +1,4 @@
-"""One of several runs, often on different machines, that process a corpus together.
+"""A part of a job: several runs, often on different machines, process a corpus together.
 
     spade encode --corpus msmarco --shard-id 0 --shard-num 2     # on one machine
     spade encode --corpus msmarco --shard-id 1 --shard-num 2     # on another
@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
     @classmethod
     def of(cls, shard_id: int | None, shard_num: int | None) -> Part:
-        """The part with these numbers, checked; all shards if both are None."""
+        """Return the part with these numbers, after checking them; all shards if both are None."""
         if (shard_id is None) != (shard_num is None):
             raise UsageError("give shard_id=I and shard_num=N together")
         if shard_id is None or shard_num is None:
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """What the part's files have after the folder's name: ``part-0-of-2.``, or nothing."""
+        """Start of the suffix of the part's files: ``part-0-of-2.``; empty without parts."""
         return "" if self == ALL_SHARDS else f"part-{self.shard_id}-of-{self.shard_num}."
 
     @property
@@ -50,7 +50,7 @@ class Part(NamedTuple):
         return self.prefix + MANIFEST
 
     def shard(self, index: int) -> int:
-        """The number of the part's shard at ``index``: part 1 of 2 has the shards 1, 3, 5, ..."""
+        """Return a shard's number: ``Part(1, 2)`` has 1, 3, 5, ... at the indexes 0, 1, 2, ..."""
         return self.shard_id + index * self.shard_num
 
     def has(self, number: int) -> bool:
@@ -58,7 +58,7 @@ class Part(NamedTuple):
         return number % self.shard_num == self.shard_id
 
     def errors_path(self, folder: Path) -> Path:
-        """The file that lists bad documents."""
+        """The file that lists the bad documents which the part left out."""
         return sibling(folder, f"{self.prefix}errors.txt")
 
     def lock_path(self, folder: Path) -> Path:
@@ -93,7 +93,10 @@ def parts_of(folder: Path) -> list[Part]:
 
 
 def agreed_size(folder: Path, sizes: Iterable[int | None]) -> int | None:
-    """Corpus size that the workers agree on; None if no worker knows it."""
+    """Return the corpus size that all workers report; None if no worker knows it.
+
+    Raises `ArtifactError` if workers report different sizes.
+    """
     known = sorted({size for size in sizes if size is not None})
     if len(known) > 1:
         shown = " and ".join(map(str, known))
@@ -105,7 +108,7 @@ def agreed_size(folder: Path, sizes: Iterable[int | None]) -> int | None:
 
 
 def check_shards(folder: Path, part: Part, manifest: Manifest, documents: int) -> None:
-    """Check that no shard of ``part`` is missing, and that only the last one is short.
+    """Raise `ArtifactError` if a shard of ``part`` is missing or has a wrong number of documents.
 
     ``documents`` is the size of the corpus.
     """
@@ -117,5 +120,6 @@ def check_shards(folder: Path, part: Part, manifest: Manifest, documents: int) -
         if expected.get(number) != actual.get(number):
             raise ArtifactError(
                 f"{folder}: shard {number} has {actual.get(number, 0)} documents, expected "
-                f"{expected.get(number, 0)}; was the corpus the same on all machines?"
+                f"{expected.get(number, 0)}; check that the corpus is the same on all machines, "
+                "and encode again"
             )

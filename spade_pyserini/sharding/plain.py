@@ -23,7 +23,7 @@ from spade_pyserini.sharding.protocols import Settings, ShardRecord
 
 @dataclass(frozen=True)
 class PlainShard:
-    """The record of a shard."""
+    """The record of a finished shard in the manifest."""
 
     file: str
     documents: int
@@ -72,7 +72,7 @@ class PlainManifest:
 class PlainFiles:
     """Shards named ``docs0000`` plus ``suffix``, in a folder.
 
-    form: the format name in the manifest. settings: the class of its settings.
+    form: the format name in the manifest. settings: the class of the settings in the manifest.
     """
 
     form: str
@@ -84,7 +84,7 @@ class PlainFiles:
         return f"docs{number:04d}{self.suffix}"
 
     def is_shard_name(self, name: str) -> bool:
-        """Whether a file of this name in the output folder was written by such a job."""
+        """Whether ``name`` is a file name that `shard_name` returns."""
         return re.fullmatch(rf"docs\d{{4,}}{re.escape(self.suffix)}", name) is not None
 
     def load(self, folder: Path, name: str) -> PlainManifest:
@@ -94,19 +94,20 @@ class PlainFiles:
         shards = [PlainShard(**shard) for shard in values["shards"]]
         for shard in shards:
             if not self.is_shard_name(shard.file):  # for example ../name, outside the folder
-                raise ArtifactError(f"{path}: {shard.file!r} is not the name of a shard")
+                message = f"{path}: {shard.file!r} is not the name of a shard"
+                raise ArtifactError(f"{message}; create the output again with overwrite=True")
         settings = self.settings(**values["settings"])
         return PlainManifest(self.form, settings, values["complete"], shards)
 
     def new_manifest(self, settings: Settings) -> PlainManifest:
-        """An incomplete manifest without shards."""
+        """Return an incomplete manifest without shards."""
         return PlainManifest(self.form, settings)
 
     def write_common(self, folder: Path) -> None:
-        """Do nothing: all that the shards share is in the manifest."""
+        """Do nothing: there are no common files besides the manifest."""
 
     def is_intact(self, folder: Path, shard: ShardRecord) -> bool:
-        """Whether the file is as it was written."""
+        """Whether the file of a shard is unchanged since it was written."""
         path = folder / shard.file
         return path.is_file() and sha256(path) == shard.sha256
 
@@ -128,6 +129,6 @@ class PlainFiles:
             yield stream
 
     def record(self, folder: Path, number: int, documents: int, input_sha256: str) -> PlainShard:
-        """The record of a shard that was just written."""
+        """Return the record of a shard that was just written."""
         name = self.shard_name(number)
         return PlainShard(name, documents, sha256(folder / name), input_sha256)

@@ -1,4 +1,4 @@
-"""Several workers on one machine: processes that share the CPU cores, or have a GPU each."""
+"""Several workers on one machine: processes that share the CPU cores or use one GPU each."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Processes:
                     worker.join()
 
     def _workers(self, job: Job, context: Any, counter: Any, messages: Any) -> list[Any]:
-        """The processes, not started yet."""
+        """Create the processes without starting them."""
         shared = replace(job, task=movable(job).on_device("cpu"))
         threads = max(1, len(os.sched_getaffinity(0)) // self.count)
         return [
@@ -61,7 +61,7 @@ class Processes:
 
 
 def received_results(workers: list[Any], messages: Any, advance: Advance) -> Iterator[Result]:
-    """Yield results until all workers have ended; a dead worker or an error is a `SpadeError`."""
+    """Yield results until all workers have ended; raise `SpadeError` if one dies or fails."""
     running, next_check = len(workers), 0.0
     while running:
         if time.monotonic() >= next_check:
@@ -82,7 +82,7 @@ def received_results(workers: list[Any], messages: Any, advance: Advance) -> Ite
 
 
 def queued_results(messages: Any) -> Iterator[Result]:
-    """The results that workers have sent and that were not received yet."""
+    """Yield the results that workers have sent and that were not received yet."""
     while True:
         try:
             kind, value = messages.get_nowait()
@@ -93,13 +93,13 @@ def queued_results(messages: Any) -> Iterator[Result]:
 
 
 def devices(device: str, processes: int) -> list[str]:
-    """The device of each process: a GPU each for ``cuda``, otherwise the same for all."""
+    """Return the device of each process: one GPU each for ``cuda``, else the same for all."""
     chosen = torch.device(device)
     if chosen.type != "cuda":
         return [device] * processes
     if chosen.index:
-        message = f"{device} is a single GPU, but processes={processes} needs one for each"
-        raise UsageError(f"{message}; give device=cuda to use a GPU for each")
+        message = f"{device} is a single GPU, but processes={processes} needs one for each process"
+        raise UsageError(f"{message}; give device=cuda to use all GPUs")
     if processes > (gpus := torch.cuda.device_count()):
         raise UsageError(f"processes={processes} is more than the {gpus} GPUs of this machine")
     return [f"cuda:{index}" for index in range(processes)]

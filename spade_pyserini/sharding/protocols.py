@@ -1,4 +1,4 @@
-"""The interfaces that encoding, embedding and other work implement to run as a sharded job."""
+"""The interfaces that a command implements to process a corpus as a sharded job."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from dataclasses import Field
 
 Advance = Callable[[int, int], None]
-"""A function that is called with the number of processed documents and of their vectors' terms."""
+"""A function that is called with the numbers of processed documents and of their terms."""
 
 
 class ShardRecord(Protocol):
-    """What the manifest says about one finished shard."""
+    """The record of a finished shard in the manifest."""
 
     @property
     def file(self) -> str:
@@ -28,11 +28,11 @@ class ShardRecord(Protocol):
 
     @property
     def documents(self) -> int:
-        """Number of documents that it was made from."""
+        """Number of documents in the shard."""
 
     @property
     def terms(self) -> int:
-        """Number of terms in all its vectors; 0 if it holds none."""
+        """Number of terms in all vectors of the shard; 0 if it has no term vectors."""
 
     @property
     def sha256(self) -> str:
@@ -40,11 +40,11 @@ class ShardRecord(Protocol):
 
     @property
     def input_sha256(self) -> str:
-        """Digest of the documents that it was made from."""
+        """Digest of the documents that the shard was computed from."""
 
 
 class Settings(Protocol):
-    """A dataclass of everything, apart from the documents, that determines the bytes of shards."""
+    """A dataclass of the settings that, together with the documents, determine the shards."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
@@ -68,7 +68,7 @@ class Manifest(Protocol):
     def shards(self) -> Sequence[ShardRecord]: ...
 
     def save(self, folder: Path, name: str) -> None:
-        """Write the manifest of ``folder``, atomically, under this suffix of the folder's name."""
+        """Write the manifest, atomically, to the file ``FOLDER.NAME`` next to ``folder``."""
 
 
 M = TypeVar("M", bound=Manifest)
@@ -83,29 +83,29 @@ class ShardFiles(Protocol[ManifestT_co]):
     """
 
     def is_shard_name(self, name: str) -> bool:
-        """Whether a file of this name in the output folder was written by such a job."""
+        """Whether ``name`` is the file name of a shard."""
 
     def load(self, folder: Path, name: str) -> ManifestT_co:
-        """Read the manifest with this suffix."""
+        """Read the manifest ``FOLDER.NAME`` next to ``folder``."""
 
     def new_manifest(self, settings: Any) -> ManifestT_co:
-        """An incomplete manifest without shards."""
+        """Return an incomplete manifest without shards."""
 
     def write_common(self, folder: Path) -> None:
         """Write the files that all shards share. Called before the manifest is saved."""
 
     def is_intact(self, folder: Path, shard: Any) -> bool:
-        """Whether the file and its companions are as they were written."""
+        """Whether the file of a shard and its companions are unchanged since they were written."""
 
     def record_companion(self, folder: Path, shard: Any, sha256: str) -> None:
-        """Store the digest of a companion file. Only the process that runs the job calls this."""
+        """Store the digest of a companion file. The main process calls this, workers do not."""
 
     def remove(self, folder: Path, names: Iterable[str] | None) -> None:
         """Remove shards and their companions; all of them if ``names`` is None."""
 
 
 class Written(NamedTuple):
-    """A shard on disk, and the digest of its companion file if that is stored separately."""
+    """A finished shard, and the digest of its companion file; None if it has no such digest."""
 
     shard: ShardRecord
     companion_sha256: str | None = None
@@ -137,10 +137,10 @@ class MovableTask(ShardTask[P, C], Protocol[P, C]):
 
     @property
     def device(self) -> str:
-        """The torch device of its model."""
+        """The torch device of the task's model."""
 
     def on_device(self, device: str) -> MovableTask[P, C]:
-        """This task with its model on ``device``; the original stays on its own device."""
+        """Return a copy of this task with its model on ``device``."""
 
     def check_device(self) -> None:
         """Raise `UsageError` if the task's settings do not work on its device."""

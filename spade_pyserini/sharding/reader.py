@@ -1,4 +1,4 @@
-"""The documents of a shard, read from the corpus."""
+"""Read the documents of a shard from the corpus."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from spade_pyserini.records import Document
 
 
 class ShardReader:
-    """Reads the documents of any shard; cheapest in ascending order of shard numbers.
+    """Reads the documents of any shard; fastest in ascending order of shard numbers.
 
-    A shard that is not after the last one makes the reader start again at the first document.
+    To read the last shard again, or an earlier one, it starts again at the first document.
     """
 
     def __init__(self, corpus: Corpus, shard_size: int, max_errors: int) -> None:

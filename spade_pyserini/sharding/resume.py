@@ -1,4 +1,4 @@
-"""Whether a job continues the output of an earlier run, replaces it, or refuses to touch it."""
+"""Decide whether a job continues or replaces the output of an earlier run, or raises an error."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ class Output(Generic[M]):
 
     @property
     def cure(self) -> str:
-        """What a user can do if the output is refused."""
+        """The end of error messages about an existing output: what the user can do."""
         return f"choose another {self.parameter}, or pass overwrite=True to replace it"
 
     @contextmanager
     def locked(self) -> Iterator[set[str]]:
-        """Lock the output; yield a set whose messages are listed as bad documents on exit."""
-        refuse_file(self.folder, self.parameter)  # before a lock or a list is written next to it
+        """Lock the output; yield a set for messages about bad documents, which is saved on exit."""
+        refuse_file(self.folder, self.parameter)  # before a lock file is written
         path = self.part.errors_path(self.folder)
         with lock(self.part.lock_path(self.folder)), list_bad_documents(path) as bad_documents:
             yield bad_documents
 
     @contextmanager
     def setup_lock(self) -> Iterator[None]:
-        """Let one part at a time prepare its run; the others wait, then use its results."""
+        """Let one part at a time prepare its run; other parts wait, then use the prepared files."""
         if self.part == ALL_SHARDS:
             yield
         else:
@@ -91,7 +91,7 @@ class Output(Generic[M]):
             raise OutputExistsError(f"{message}; {self.cure}")
 
     def start(self, settings: Settings, earlier: M | None) -> M:
-        """Save and return the manifest to work with: the earlier one if its settings are equal."""
+        """Save and return a manifest: ``earlier`` if its settings are the same, else a new one."""
         self.refuse_changed_settings(earlier, settings)
         if earlier is not None and earlier.settings == settings:
             manifest = earlier
@@ -118,14 +118,14 @@ class Output(Generic[M]):
             raise ArtifactError(f"{message} has now; {self.cure}")
 
     def remove_stale(self, shard: ShardRecord) -> None:
-        """Remove a shard of an earlier run that is beyond the end of the corpus."""
+        """Remove a shard beyond the end of the corpus; it is an error unless ``overwrite``."""
         self.refuse_changed_documents(shard)
         self.files.remove(self.folder, [shard.file])
 
     def _clear(self) -> None:
         """Remove the shards and the manifest of this part.
 
-        Existing shards are an error unless ``overwrite``; files that are not shards always are.
+        Existing shards are an error unless ``overwrite``; other files in the folder always are.
         """
         refuse_file(self.folder, self.parameter)
         names = [path.name for path in self.folder.iterdir()] if self.folder.is_dir() else []

@@ -1,9 +1,9 @@
-"""A worker: takes shard numbers, reads the documents of the shards, computes and writes them.
+"""A worker: for each shard number, it reads the documents, computes the shard and writes it.
 
 Every worker reads the corpus itself, so documents need not be sent between processes or machines:
 workers only receive numbers. While one shard is computed, the previous one is written. When most
-of a shard is computed, the next one is read and prepared. It is not read earlier, because an idle
-worker could take its number instead.
+of a shard is computed, the next one is read and prepared. It is not read earlier, so that an idle
+worker can take it instead.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REMAINING = 0.1  # read the next shard when this share of the current one is lef
 
 @dataclass(frozen=True)
 class Job:
-    """What all workers of a job share. ``earlier``: the shards of an earlier run, by number."""
+    """The input of all workers of a job. ``earlier``: the shards of an earlier run, by number."""
 
     corpus: Corpus
     task: ShardTask[Any, Any]
@@ -37,16 +37,16 @@ class Job:
 
 
 def movable(job: Job) -> MovableTask[Any, Any]:
-    """The task of a job that runs in other processes."""
+    """Return the task of a job that runs in other processes; it must be a `MovableTask`."""
     return cast("MovableTask[Any, Any]", job.task)
 
 
 class Result(NamedTuple):
-    """One shard of a worker, or the end of the corpus.
+    """A shard that a worker finished, or the end of the corpus.
 
     shard: None at the end of the corpus.
-    fresh: True if it was computed now, False if it was kept from an earlier run.
-    companion_sha256: the digest of its companion file, if one was written.
+    fresh: True if the shard was computed now, False if it was kept from an earlier run.
+    companion_sha256: the digest of the shard's companion file, if one was written.
     errors: a message for each bad document from the start of the corpus to the end of the shard.
     corpus_documents: the size of the corpus, known at its end.
     """
@@ -101,7 +101,7 @@ class Worker:
             yield Result(None, False, None, item.errors, self.reader.documents_read)
 
     def _watched(self, documents: int, read_next: Callable[[], None]) -> Advance:
-        """Like ``advance``, but also calls ``read_next`` when most documents are computed."""
+        """Return a function that calls ``advance``, and near the end of the shard ``read_next``."""
         left = documents
 
         def advance(computed: int, terms: int) -> None:
@@ -155,7 +155,7 @@ class _ReadAhead:
         self._next: Future[_Read] | None = None
 
     def begin(self) -> None:
-        """Start to read the next shard, unless that has been done."""
+        """Start to read the next shard, unless reading has already started."""
         if self._next is None:
             number = next(self._numbers, None)
             if number is not None:

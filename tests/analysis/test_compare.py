@@ -25,7 +25,7 @@ TOPICS = "1\tred <river>\n2\told  cat\n3\tbird\n4\t" + "long " * 40 + "\n"
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """The second run is better on topics 1 and 4, worse on 2 and equal on 3."""
+    """Two runs with judgements: the second is better on topics 1 and 4, worse on 2, equal on 3."""
     contents = {"qrels.txt": QRELS, "first.txt": FIRST, "second.txt": SECOND, "topics.tsv": TOPICS}
     for name, content in contents.items():
         (tmp_path / name).write_text(content)
@@ -70,7 +70,8 @@ def test_the_command(files: Path, run: Commands) -> None:
     lines = result.out.splitlines()
     assert lines[0] == "RR of second.txt against first.txt, 4 topics"
     assert "2 wins, 1 ties, 1 losses" in lines
-    assert "mean 0.6250 to 0.7500: +0.1250, paired t-test p = 0.64" in lines
+    mean = "mean 0.6250 to 0.7500: +0.1250"
+    assert f"{mean}, 4 topics are too few for a test of significance" in lines
     gains = lines.index("largest gains")
     assert lines[gains + 3].split() == ["1", "0.5000", "1.0000", "+0.5000", "red", "<river>"]
     assert lines[gains + 4].endswith("  " + "long " * 11 + "long…")
@@ -80,6 +81,20 @@ def test_the_command(files: Path, run: Commands) -> None:
     plain = run("compare", *flags)
     assert plain.out.startswith("nDCG@10 of ")
     assert "river" not in plain.out
+
+
+def test_the_p_value(files: Path, run: Commands) -> None:
+    """Twice the same four topics: t = 0.125 / (0.4432 / sqrt(8)) = 0.798 with 7 degrees."""
+    for name, copied in (("qrels.txt", QRELS), ("first.txt", FIRST), ("second.txt", SECOND)):
+        lines = copied.splitlines(keepends=True)
+        (files / name).write_text("".join([*lines, *(f"1{line}" for line in lines)]))
+    flags = [files / "first.txt", files / "second.txt", "--qrels", files / "qrels.txt"]
+    result = run("compare", *flags, "-m", "RR")
+    assert "mean 0.6250 to 0.7500: +0.1250, paired t-test p = 0.45" in result.out
+    (files / "qrels.txt").write_text("1 0 a 2\n")
+    assert run("compare", *flags, "-m", "RR").out.startswith(
+        "RR of second.txt against first.txt, 1 topic\n"
+    )
 
 
 @pytest.mark.parametrize(("name", "start"), [("f.png", b"\x89PNG"), ("f.svg", b"<?xml")])

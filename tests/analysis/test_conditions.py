@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("- name: [", r":1: not valid YAML"),
         ("- name: 2020-13-45", "not valid YAML"),
         ("name: one", "expected a list of conditions"),
-        ([7], "condition 1 of the list: a condition must be a mapping, not 7"),
+        ([7], "condition 1 of the list: each condition entry must be a mapping, not 7"),
         (
             [entry(colour="red")],
             "condition one: unknown fields: colour; the fields are name, title",
@@ -53,11 +53,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ([entry(commands=[f"{EVALUATE} 'x"])], "cannot be parsed"),
         ([entry(expected=[])], "expected: expected a list"),
         ([entry(expected=[{"run": "x"}])], "qrels is missing"),
-        ([entry(**expect("hearsay", 1))], "the source 'hearsay' is not measured or paper"),
-        ([entry(**expect("paper", 1, measures={}))], "measures: expected names with figures"),
+        ([entry(**expect("hearsay", 1))], "the source must be measured or paper, not 'hearsay'"),
+        ([entry(**expect("paper", 1, measures={}))], "measures: expected names with scores"),
         ([entry(**expect("paper", 1, measures={"nonsense": 1}))], "'nonsense' is not a measure"),
         ([entry(**expect("paper", 1, measures={"RR": "high"}))], "RR: 'high' is not a number"),
         ([entry(**expect("paper", 1, measures={"RR": True}))], "RR: True is not a number"),
+        ([entry(**expect("paper", 1, measures={"RR": 10**400}))], "RR: 10+ is not a number"),
         ([entry(**expect("paper", float("nan")))], "RR: nan is not a number"),
         ([entry(**expect("paper", 1, tolerance="some"))], "tolerance: 'some' is not a number"),
         (
@@ -87,24 +88,24 @@ def test_a_shipped_condition(condition: Condition) -> None:
     for name, *words in command_lines(condition):
         parsed.append(registry.load(name).parser().parse_args(words))
         assert not any(word.startswith(("/", "../")) for word in words)
-    searches = {
-        options.topics: Path(options.index).name
+    # The default output of `spade search` is named after the index and the topics.
+    written = {
+        f"runs/run.{Path(options.index).name}.{options.topics.replace('/', '-')}.txt"
         for options in parsed
         if getattr(options, "index", None)
     }
+    for options in parsed:
+        if "depth" in options:  # spade rerank
+            written |= {f"{options.run[:-4]}.rerank-{depth}.txt" for depth in options.depth}
+        elif "run" in options:
+            written |= set(options.run)  # input runs, written by earlier conditions
     sweeps = [options.output for options in parsed if "gamma" in options]
-    # runs of earlier conditions
-    given = [run for options in parsed for run in getattr(options, "run", [])]
     for expected in condition.expected:
-        if str(Path(expected.run).parent) in sweeps or expected.run in given:
-            continue
-        # The default output of `spade search`.
-        assert expected.run.startswith(f"runs/run.{searches[expected.qrels]}.")
-        assert expected.run.endswith(f"{expected.qrels.split('/')[-1]}.txt")
+        assert expected.run in written or str(Path(expected.run).parent) in sweeps
 
 
 def test_the_papers_rows_are_there() -> None:
-    """The best MRR@10 of Table 1, and the averages of Table 2."""
+    """Checks the best MRR@10 of the paper's Table 1, and the averages of its Table 2."""
     best = SHIPPED["paper-spade-k5-msmarco"].expected[0]
     assert best == Expected(
         best.run, "msmarco/dev", {"MRR@10": 0.355, "R@1000": 0.965}, "paper", 0.005

@@ -71,7 +71,7 @@ def test_a_query_as_a_table(tiny_corpus: Path, tiny_model_folder: Path, run: Com
 
 
 def test_words_get_the_impact_of_their_best_wordpiece(tiny_model: SpadeModel) -> None:
-    text = "Deleting, a\ttree"  # del ##e ##t ##ing
+    text = "Deleting, a\ttree"  # the WordPieces of the first word are del ##e ##t ##ing
     terms = SpadeEncoder(tiny_model).explain(text)
     impacts = {term.term: term.impact for term in terms}
     pieces = list(split_by_impact(text, terms, tiny_model.wordpieces))
@@ -148,7 +148,8 @@ def test_the_page_of_a_document(
 ) -> None:
     path = tmp_path / "page.html"
     arguments = ("--corpus", tiny_corpus, "--docid", "d3", "--model", tiny_model_folder)
-    assert run("explain", *arguments, "--html", path).code == 0
+    written = run("explain", *arguments, "--html", path)
+    assert written.code == 0 and written.out.splitlines()[-1] == str(path)
     text = next(doc.contents for doc in open_corpus(str(tiny_corpus)) if doc.docid == "d3")
     assert text in ParsedPage(path.read_text()).text
     title = next(doc.title for doc in open_corpus(str(tiny_corpus)) if doc.docid == "d3")
@@ -174,7 +175,8 @@ def test_the_page_of_a_query(
     assert re.search(r"Why d3 \(.*\) matches \u201ccat bird <sings> quickly\u201d", parsed.text)
     assert f"Score {score}" in parsed.text
     assert "No match: " in parsed.text
-    assert page.read_text().count("<span") < plain.read_text().count("<span")  # only matches
+    # With a query, only the words that match it are shaded, each in a <span>.
+    assert page.read_text().count("<span") < plain.read_text().count("<span")
     text = run("explain", "--text", TEXT, "--model", tiny_model_folder, "--html", tmp_path / "t")
     assert text.code == 0
     assert f"<h1>The terms of \u201c{TEXT}\u201d</h1>" in (tmp_path / "t").read_text()

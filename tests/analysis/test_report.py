@@ -47,7 +47,7 @@ def test_the_page(files: Path, run: Commands) -> None:
     assert f"11 topic 11 {ATTACK}" in page.text
     assert "script" not in page.tags
     assert page.sources and all(source.startswith("#topic-") for source in page.sources)
-    assert "1.0000◇" in page.text  # significantly better, and marked
+    assert "1.0000◇" in page.text  # marked as significantly better
     assert "◇ significant difference from BM25: paired t-test" in page.text
     assert "ours against BM25 on topics" in page.text
     assert re.search(r"12wins0ties0losses", page.text)
@@ -59,6 +59,27 @@ def test_the_page(files: Path, run: Commands) -> None:
     again = run("report", *given, "--output", output)
     assert again.code == 1
     assert "pass --overwrite" in again.err
+
+
+@pytest.mark.parametrize(
+    ("topics", "reason"),
+    [
+        (3, "3 topics are too few for a test of significance"),
+        (6, "the difference is the same on all topics, so there is no test of significance"),
+    ],
+)
+def test_no_p_value_without_a_test(files: Path, run: Commands, topics: int, reason: str) -> None:
+    (files / "qrels.txt").write_text("".join(f"{qid} 0 a 1\n" for qid in range(topics)))
+    hits = (f"{qid} Q0 b 1 2 bm25\n{qid} Q0 a 2 1 bm25\n" for qid in range(topics))
+    (files / "worse.txt").write_text("".join(hits))
+    output = files / "report.html"
+    given = [*flags(files, "worse.txt", "better.txt"), "-m", "nDCG@10", "--output", output]
+    assert run("report", *given).code == 0
+    page = ParsedPage(output.read_text())
+    assert "mean difference-p" in page.text
+    assert f"p: {reason}" in page.text
+    assert page.text.count(reason) == 2  # below the table of measures, and below the dash
+    assert "◇" not in page.text
 
 
 def test_another_baseline_turns_gains_into_losses(files: Path, run: Commands) -> None:
@@ -78,7 +99,7 @@ def test_a_single_run_has_a_table_and_no_comparison(files: Path, run: Commands) 
     page = ParsedPage(output.read_text())
     assert "against" not in page.text
     assert "BM25 on qrels" in page.text
-    lowest = page.text.split("Lowest topics")[1].split("Documents")[0]
+    lowest = page.text.split("Topics with the lowest scores")[1].split("Documents")[0]
     # Each line is the id of a topic, directly followed by its nDCG@10.
     assert lowest.split()[1:6] == ["00.0000", "30.0000", "60.0000", "90.0000", "10.6309"]
 
@@ -103,8 +124,8 @@ def test_a_topic_leads_to_its_documents(files: Path, run: Commands) -> None:
     assert result.code == 0
     page = ParsedPage(output.read_text())
     assert texts["a"] in page.text
-    assert "Another text ..." in page.text  # shortened
-    assert "not in the corpus" in page.text  # c
+    assert "Another text ..." in page.text  # the text is shortened
+    assert "not in the corpus" in page.text  # the document c
     assert "script" not in page.tags
 
 

@@ -18,7 +18,7 @@ MEASURED = [
     condition.name
     for condition in SHIPPED.values()
     if condition.expected[0].source == "measured" and not condition.name.startswith("ablation-")
-]  # the conditions of the ablation take hours and need those before them
+]  # ablation conditions take hours, and need the runs of earlier conditions
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_figures_that_differ(
     line = result.out.splitlines()[-1]
     assert line.endswith(verdict)
     assert line.split()[2:4] == [f"{changes['expected'][0]['measures']['RR']:.4f}", "0.7500"]
-    assert ("1 of 1 figures differ" in result.err) == (code == 1)
+    assert ("1 of 1 values differ" in result.err) == (code == 1)
 
 
 def test_a_failing_command_stops_the_reproduction(folder: Path, run: Commands) -> None:
@@ -69,7 +69,7 @@ def test_a_failing_command_stops_the_reproduction(folder: Path, run: Commands) -
     assert result.code == 1
     assert "spade evaluate ended with exit code" in result.err
     assert result.out.count("$ spade") == 1
-    assert not (folder / "file").exists()  # there is no shell
+    assert not (folder / "file").exists()  # commands run without a shell
 
 
 def test_the_commands_alone(folder: Path, run: Commands) -> None:
@@ -98,7 +98,7 @@ def test_a_seed_is_in_commands_and_runs(folder: Path, run: Commands) -> None:
     assert "--run run-0.txt" in run(*command, "one", "--dry-run").out
     without = run(*command, "two", "--seed", "3")
     assert without.code == 2
-    assert "no command of two takes a --seed" in without.err
+    assert "no command of two has a seed" in without.err
     own = run(*command, "two", "--model", "mine")
     assert own.code == 2
     assert "two uses the model none" in own.err
@@ -135,7 +135,7 @@ def test_a_collection_that_is_nowhere(folder: Path, run: Commands) -> None:
 
 @pytest.mark.java
 def test_a_condition_with_lucene(tiny_corpus: Path, tmp_path: Path) -> None:
-    """A document ranks first for its own words; the second topic's answer does not exist."""
+    """Topic 1 is the text of a document, which ranks first; topic 2 has no relevant document."""
     (document,) = (doc for doc in open_corpus(str(tiny_corpus)) if doc.docid == "d7")
     (tmp_path / "topics.tsv").write_text(f"1\t{document.contents}\n2\tred river\n")
     (tmp_path / "qrels.txt").write_text("1 0 d7 1\n2 0 nowhere 1\n")

@@ -33,7 +33,7 @@ from tests.conftest import write_corpus
 def encoded(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """As `tiny_vectors`, with components, for all tests: do not change them."""
+    """Vectors like `tiny_vectors`, with components. All tests share them: do not change them."""
     folder = tmp_path_factory.mktemp("encode") / "tiny"
     corpus = open_corpus(str(tiny_corpus))
     encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12, components=True))
@@ -115,7 +115,7 @@ def test_gamma_removes_just_the_frequent_terms(encoded: Path, tmp_path: Path) ->
     assert vectors(tmp_path / "v") == expected != vectors(encoded)
     assert (
         most == 30 and components.frequent(1.0) == set()
-    )  # in all documents, but not in more than all
+    )  # gamma 1 removes nothing, not even terms that are in all 30 documents
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def test_the_command_runs_what_is_missing(
     runs = {f"run.alpha-{alpha}.gamma-1.k-3.txt" for alpha in ("0", "0.5")}
     assert {path.name for path in folder.iterdir()} == names | figures | runs
 
-    # The functions behind the other commands give the same figures.
+    # The functions of `spade index`, `search` and `evaluate` give the same measures.
     components = Components(encoded, [0.5])
     components.write_vectors(tmp_path / "v", 0.5, set(), components.scale(0.5, set()))
     build_impact_index(tmp_path / "v", tmp_path / "index")
@@ -243,9 +243,9 @@ def test_another_sweep_in_the_same_folder_is_refused(
     other = tmp_path / "topics.tsv"
     other.write_text("q0\tbird\n")
     for change, message in (
-        (("--topics", other), "of other topics"),
-        (("--relevance-level", 2), "of other judgements"),
-        (("--measure", "MAP"), "of other columns"),
+        (("--topics", other), "with different topics"),
+        (("--relevance-level", 2), "with different judgements"),
+        (("--measure", "MAP"), "with different columns"),
     ):
         refused = run("sweep", *arguments, *change)
         assert refused.code == 1

@@ -18,7 +18,7 @@ def test_positive() -> None:
 
 def test_integer() -> None:
     assert arguments.integer(0, 5)("5") == 5
-    with pytest.raises(argparse.ArgumentTypeError, match="6 is not from 0 to 5"):
+    with pytest.raises(argparse.ArgumentTypeError, match="6 is not between 0 and 5"):
         arguments.integer(0, 5)("6")
 
 

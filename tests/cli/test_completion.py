@@ -1,4 +1,4 @@
-"""The completion scripts, as the shells themselves read them."""
+"""Tests of the completion scripts, run by bash and zsh."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 def complete(script: str, words: str) -> set[str]:
-    """What bash suggests after these words."""
+    """Return what bash suggests after these words."""
     program = BASH.format(words=words, position=len(words.split()))
     command = ["bash", "-c", program]
     done = subprocess.run(command, input=script, capture_output=True, text=True, check=True)
@@ -31,7 +31,8 @@ def complete(script: str, words: str) -> set[str]:
 def test_bash_completes_commands_options_and_choices(run: Commands) -> None:
     script = run("completion", "bash").out
     assert complete(script, "spade") >= {*registry.SUMMARIES}
-    assert complete(script, "spade export --to") == {"ciff", "pisa", "opensearch", "milvus"}
+    engines = {"ciff", "pisa", "opensearch", "milvus", "qdrant", "seismic", "bmp"}
+    assert complete(script, "spade export --to") == engines
 
 
 def test_zsh_reads_its_script(run: Commands) -> None:

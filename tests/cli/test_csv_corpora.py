@@ -1,6 +1,6 @@
-"""Every command with ``--corpus`` takes a CSV file whose columns have names of its own.
+"""Every command with ``--corpus`` reads a CSV file whose columns have unusual names.
 
-`encode`, `index`, `finetune` and `export` have tests of their own.
+`encode`, `index`, `finetune` and `export` are tested in other files.
 """
 
 from __future__ import annotations
@@ -68,6 +68,30 @@ def test_columns_that_cannot_be_guessed_are_explained(
     assert "Traceback" not in result.err
 
 
+def test_a_table_without_a_header(tmp_path: Path, run: Commands) -> None:
+    path = tmp_path / "goods.csv"
+    path.write_text("A0,old lamp,740.04\nA1,new lamp,12.50\n")
+    message = "the first line looks like data, not like a header; add a line with the names"
+    for fields in ((), ("--id-field", "740.04", "--text-fields", "old lamp")):
+        result = run("encode", "--corpus", path, *fields, "--output", tmp_path / "v")
+        assert result.code == 1
+        assert f"{path}:1: {message}" in result.err
+    named = ("--id-field", "A0", "--text-fields", "old lamp")
+    assert message in run("explain", "--corpus", path, *named, "--docid", "A7").err
+    run_file = tmp_path / "run.txt"
+    run_file.write_text("1 Q0 A0 1 1 x\n")
+    assert message in run("evaluate", "--qrels", path, "--run", run_file).err
+    path.write_text(",0,1\n0,A0,lamp\n")  # pandas numbers columns
+    assert message not in run("encode", "--corpus", path, "--output", tmp_path / "v").err
+
+
+def test_names_of_columns_with_commas(goods: Path, run: Commands) -> None:
+    fields = ("--id-field", "code", "--text-fields", "info,color")
+    result = run("encode", "--corpus", goods / "goods.csv", *fields, "--output", goods / "v")
+    assert result.code == 1
+    assert "separate names by spaces, not by commas: info color" in result.err
+
+
 def test_dense(goods: Path, run: Commands) -> None:
     flags = ("--index", goods / "dense", "--output", goods / "dense.txt")
     result = run("dense", *corpus_of(goods), "--topics", goods / "topics.csv", *flags)
@@ -98,7 +122,7 @@ def test_breakdown_and_report(goods: Path, run: Commands) -> None:
     runs = ("--run", goods / "run.txt", *judged(goods))
     result = run("breakdown", *corpus_of(goods), *runs)
     assert result.code == 0, result.err
-    assert "(1)" in result.out  # "old cat" is in its document, "red" is not
+    assert "(1)" in result.out  # one topic: its document has all words of "old cat"
     page = run("report", *corpus_of(goods), *runs, "--output", goods / "page.html")
     assert page.code == 0, page.err
     assert "the old cat in the river red" in (goods / "page.html").read_text()

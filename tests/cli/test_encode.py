@@ -1,8 +1,9 @@
-"""The command `spade encode`: own documents, long documents, finished outputs."""
+"""The command `spade encode`: documents of the user, long documents, finished outputs."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def test_other_fields_do_not_continue_an_output(
 def test_other_fields_do_not_use_the_counts_of_an_unfinished_output(
     run: Commands, products: Path, idf_model: SpadeModel, tmp_path: Path
 ) -> None:
-    """With --overwrite, an unfinished output is continued; its counts are of other texts."""
+    """--overwrite continues an unfinished output, but must count the terms of the new texts."""
     idf_model.save_pretrained(tmp_path / "idf")
     arguments = ("--corpus", products, "--model", tmp_path / "idf", "--output", tmp_path / "x")
     assert run("encode", *arguments).code == 0
@@ -80,7 +81,7 @@ def test_other_fields_do_not_use_the_counts_of_an_unfinished_output(
 
 
 def long_corpus(path: Path) -> Path:
-    """The limit of the tiny model is 32: 30 WordPieces, [CLS] and [SEP]."""
+    """Write documents of 0 to 60 WordPieces. The tiny model reads 30, plus [CLS] and [SEP]."""
     lengths = {"a": 10, "b": 30, "c": 31, "d": 60, "e": 0}
     with path.open("w") as stream:
         for docid, length in lengths.items():
@@ -106,13 +107,26 @@ def test_long_documents_are_reported(
     assert VectorManifest.load(tmp_path / "x").lengths == (5, 131, 2, 31)
 
 
+def test_long_passages_are_reported_with_a_smaller_window(
+    run: Commands, tiny_model_folder: Path, tmp_path: Path
+) -> None:
+    """The model folder is called best, as training names it, so its parent names the vectors."""
+    shutil.copytree(tiny_model_folder, tmp_path / "my-model" / "best")
+    corpus = long_corpus(tmp_path / "long.jsonl")
+    arguments = ("--corpus", corpus, "--model", tmp_path / "my-model" / "best")
+    result = run("encode", *arguments, "--segment", "60:30", "--output", tmp_path / "x")
+    assert result.code == 0, result.err
+    assert "These documents are passages; `--segment 40:20` makes them shorter" in result.err
+    assert VectorManifest.load(tmp_path / "x").settings.model == "my-model"
+
+
 def test_continued_runs_report_all_long_documents(
     run: Commands, tiny_model_folder: Path, tmp_path: Path
 ) -> None:
     corpus = long_corpus(tmp_path / "long.jsonl")
     arguments = ("--corpus", corpus, "--model", tiny_model_folder, "--output", tmp_path / "x")
     assert REPORT in run("encode", *arguments, "--shard-size", 2).err
-    (tmp_path / "x" / "docs0001.jsonl.gz").unlink()  # the run continues with the other shards
+    (tmp_path / "x" / "docs0001.jsonl.gz").unlink()  # the next run encodes this shard again
     assert REPORT in run("encode", *arguments, "--shard-size", 2).err
     passages = run("encode", *arguments[:4], "--output", tmp_path / "y", "--segment", "30")
     assert passages.code == 0

@@ -1,4 +1,4 @@
-"""Odd environments: one line that says what is wrong, nothing on standard output."""
+"""Commands in unusual environments, and with unusual inputs; an error is always one line."""
 
 from __future__ import annotations
 
@@ -29,6 +29,14 @@ def test_a_low_memory_limit(tiny_index: Path, tmp_path: Path) -> None:
     assert done.stderr.count("error: ") == 1 and "ulimit -v" in done.stderr
 
 
+def test_too_little_memory_for_pytorch(tiny_model_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl").write_text('{"id": "1", "contents": "a cat"}\n')
+    encode = f"-m spade_pyserini encode --corpus c.jsonl --model {tiny_model_folder} --output out"
+    done = shell(f'ulimit -v 500000; "{sys.executable}" {encode}', tmp_path)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "error: there is not enough memory" in done.stderr
+
+
 def test_an_ascii_terminal(tiny_index: Path, tmp_path: Path) -> None:
     """Characters that the terminal's encoding lacks are escaped; control characters are removed."""
     tokenizer = tiny_index.with_name("tiny.tokenizer.json")
@@ -55,14 +63,21 @@ def test_an_empty_model_and_an_output_that_is_a_file(
 ) -> None:
     empty = run("encode", "--corpus", tiny_corpus, "--model", "", "--output", tmp_path / "x")
     assert empty.code == 2 and "--model is empty" in empty.err
-    empty = run("explain", "--text", "cat", "--model", "")
-    assert (empty.code, empty.out) == (2, "") and "--model is empty" in empty.err
+    for command in (
+        ("explain", "--text", "cat", "--model", ""),
+        ("dense", "--corpus", tiny_corpus, "--topics", "pydoc/test", "--model", ""),
+        ("search", "--index", "", "--query", "cat"),
+        ("fuse", "--run", "x", "", "--output", "y"),
+    ):
+        empty = run(*map(str, command))
+        assert (empty.code, empty.out) == (2, "") and " is empty; give a value" in empty.err
     (tmp_path / "file").write_text("keep")
     flags = ("--corpus", tiny_corpus, "--model", tiny_model_folder, "--output", tmp_path / "file")
     refused = run("encode", *flags, "--overwrite")
     assert refused.code == 1 and "file is a file, a folder was expected" in refused.err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-    assert run("encode", "--corpus", "hf:../..", "--output", tmp_path / "x").code == 1
+    upwards = run("encode", "--corpus", "hf:../..", "--output", tmp_path / "x")
+    assert upwards.code == 1 and "'..' is in the name" in upwards.err
 
 
 @pytest.mark.parametrize("builder", ["direct", "anserini"])
@@ -92,7 +107,7 @@ def test_files_nested_thousands_deep(tmp_path: Path, run: Commands) -> None:
 
 
 def test_python_without_docstrings(tiny_corpus: Path, tiny_model_folder: Path) -> None:
-    """Encoding needs transformers, which needs docstrings; one line says so."""
+    """Encoding needs transformers, which needs docstrings; the error says so in one line."""
     command = [sys.executable, "-OO", "-m", "spade_pyserini", "encode", "--corpus", tiny_corpus]
     command += ["--model", tiny_model_folder, "--output", tiny_corpus.parent / "never"]
     done = subprocess.run(

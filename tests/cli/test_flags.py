@@ -1,4 +1,4 @@
-"""Parameters in library messages become flags of the command that runs."""
+"""Parameter names in messages of the library become flags of the command that runs."""
 
 from __future__ import annotations
 

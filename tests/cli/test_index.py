@@ -35,6 +35,21 @@ def test_calls_that_make_no_sense(run: Commands, arguments: tuple[str, ...]) -> 
     assert run("index", *arguments).code == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--input", "x", "--delete", "d1"), "--input cannot be combined with --delete"),
+        (("--add", "--output", "y"), "--add needs --input DIR"),
+        (("--verify",), "--verify needs --output DIR, the index, or --input DIR"),
+    ],
+)
+def test_a_wrong_call_names_the_mistake(
+    run: Commands, arguments: tuple[str, ...], message: str
+) -> None:
+    result = run("index", *arguments)
+    assert result.code == 2 and message in result.err
+
+
 @pytest.mark.parametrize("mode", [(), ("--add", "--output", "y"), ("--verify", "--output", "y")])
 def test_a_missing_input_is_named(run: Commands, tmp_path: Path, mode: tuple[str, ...]) -> None:
     result = run("index", "--input", tmp_path / "nowhere", *mode)

@@ -1,4 +1,4 @@
-"""``spade`` itself: the overview, the version, exit codes, and the other ways to call it."""
+"""The program ``spade``: overview, version, exit codes, and calls with ``python -m``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = [*registry.SUMMARIES]
 
 
 def test_the_console_script_prints_the_version() -> None:
-    """Needs an installation of this version; `make` installs it."""
+    """This version must be installed in the environment; `make` installs it."""
     script = Path(sys.executable).with_name("spade")
     done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"spade {version('spade_pyserini')}\n"
@@ -45,7 +45,7 @@ def test_an_unknown_command_is_exit_code_2(run: Commands) -> None:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "completion"])
 def test_every_command_is_a_module_too(name: str) -> None:
-    """As in the versions before ``spade``: ``python -m spade_pyserini.encode``."""
+    """``python -m spade_pyserini.encode`` still works, as in versions without ``spade``."""
     done = child(f"spade_pyserini.{name}", "--help")
     assert done.returncode == 0, done.stderr
     assert f"usage: python -m spade_pyserini.{name} " in done.stdout
@@ -56,7 +56,7 @@ def test_a_module_prints_the_same_as_the_command(run: Commands) -> None:
     result = run("evaluate", "--qrels", "nowhere", "--run", "x")
     assert done.returncode == result.code == 1
     assert done.stderr == result.err
-    assert "no qrels and no file are called 'nowhere'" in result.err
+    assert "there are no qrels and no file with the name 'nowhere'" in result.err
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -69,7 +69,7 @@ def test_help_has_a_usage_and_an_example(run: Commands, name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_in_examples_exist_or_are_yours(run: Commands, name: str) -> None:
-    """Examples use collections that come with the package, or files called ``my-...``."""
+    """Examples use the collection pydoc, which is built in, or files called ``my-...``."""
     words = run(name, "--help").out.split("example:")[1].replace("=", " ").split()
     options = ("--corpus", "--topics", "--queries", "--qrels", "--pairs", "corpus", "queries")
     for option, value in pairwise(words):
@@ -107,6 +107,18 @@ class Failing:
         (SpadeError("it failed"), 1, "error: it failed\n"),
         (UsageError("wrong call"), 2, "error: wrong call\n"),
         (SpadeError("pass overwrite=True"), 1, "error: pass --overwrite\n"),
+        (MemoryError(), 1, f"error: {main.NO_MEMORY}\n"),
+        (
+            RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+            1,
+            f"error: {main.NO_MEMORY}\n",
+        ),
+        (
+            UsageError("config.json: no model (Cannot allocate memory (os error 12))"),
+            1,
+            f"error: {main.NO_MEMORY}\n",
+        ),
+        (ImportError("x.so: failed to map segment"), 1, f"error: {main.NO_MEMORY}\n"),
         (KeyboardInterrupt(), 130, "interrupted; run the same command again to continue\n"),
         (PermissionError(13, "Permission denied", "x.txt"), 1, "error: x.txt: Permission denied\n"),
     ],

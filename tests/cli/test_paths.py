@@ -1,4 +1,4 @@
-"""A mistake in a path or a name is found before torch is loaded, which takes seconds."""
+"""Commands report a wrong path or name before they load torch, which takes seconds."""
 
 from __future__ import annotations
 
@@ -65,4 +65,4 @@ def test_the_mistake_is_one_line(call: str, tiny_corpus: Path, tmp_path: Path) -
     assert done.stderr.startswith("error: ")
     assert len(done.stderr.splitlines()) == 1
     assert "no-where" in done.stderr
-    assert done.stdout == "\n"  # neither torch nor transformers
+    assert done.stdout == "\n"  # neither torch nor transformers was imported

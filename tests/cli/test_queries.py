@@ -1,4 +1,4 @@
-"""``spade search`` with a query, and its prompt."""
+"""``spade search --query``, and queries typed at its prompt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.java
 
 
 def test_answers_show_snippets_and_shares(tiny_index: Path, run: Commands) -> None:
-    """The corpus of the index is remembered: nobody has to name it."""
+    """The index manifest records the corpus, so snippets are shown without ``--corpus``."""
     result = run("search", "--index", tiny_index, "--query", "the cat", "--hits", 2)
     assert result.code == 0
     assert "no texts" not in result.err
@@ -61,7 +61,7 @@ def test_a_corpus_that_is_gone_is_one_line(
     result = run("search", "--index", tmp_path / "x", "--query", "the cat")
     assert result.code == 0
     assert result.err.count("no texts are shown: ") == 1
-    assert "--corpus NAME|PATH shows them" in result.err
+    assert "give their corpus with --corpus NAME|PATH" in result.err
     assert "%)" in result.out
     named = run(
         *("search", "--index", tmp_path / "x", "--query", "the cat"),

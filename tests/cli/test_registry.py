@@ -1,4 +1,4 @@
-"""The registry agrees with the files, and help imports nothing heavy."""
+"""The registry lists all command files, and ``--help`` imports no heavy library."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 from spade_pyserini.cli import registry
 from tests.conftest import ROOT
 
-# Libraries that take long to import, or that start something: no help text needs them.
+# Libraries that are slow to import, or start other programs. ``--help`` must not import them.
 HEAVY = {
     *("torch", "transformers", "tokenizers", "sentence_transformers", "peft", "accelerate"),
     *("numpy", "scipy", "pandas", "matplotlib", "faiss", "datasets", "pyarrow", "ray"),
     *("jnius", "pyserini", "ir_datasets", "ir_measures", "pytrec_eval", "yaml", "requests"),
     *("fastapi", "uvicorn", "pydantic"),
 }
-SHARED = {"__init__", "arguments", "flags", "main", "queries", "registry"}
+SHARED = {"__init__", "arguments", "flags", "main", "queries", "registry", "tables"}
 PROGRAM = """
 import contextlib, io, json, sys
 from spade_pyserini.cli.main import main

@@ -105,7 +105,7 @@ def test_outputs_that_cannot_be_written(
 
 def test_ctrl_c_leaves_nothing_half_written(tiny_index: Path, tmp_path: Path) -> None:
     topics = tmp_path / "many.tsv"
-    topics.write_text("".join(f"{number}\tthe old cat\n" for number in range(40_000)))
+    topics.write_text("".join(f"{number}\tthe old cat\n" for number in range(400_000)))
     command = [sys.executable, "-m", "spade_pyserini.search", "--index", str(tiny_index)]
     command += ["--topics", str(topics), "--output", str(tmp_path / "run.txt")]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -127,7 +127,7 @@ def test_ctrl_c_leaves_nothing_half_written(tiny_index: Path, tmp_path: Path) ->
 def test_a_query_on_passages_ranks_documents(
     tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:
-    """``--max-passage`` prints each document once, by its best passage, with its own title."""
+    """``--max-passage`` prints only the best passage of each document."""
     corpus, model = ("--corpus", tiny_corpus), ("--model", tiny_model_folder)
     segment = ("--segment", "2", "--output", tmp_path / "passages")
     assert run("encode", *corpus, *model, *segment).code == 0
@@ -141,7 +141,7 @@ def test_a_query_on_passages_ranks_documents(
     assert len(documents) == len(set(documents)) == 5
     assert all("#" in hit["docid"] and hit["snippet"]["text"] for hit in hits)
     passages = [hit["docid"] for hit in json.loads(run("search", *arguments, "--json").out)["hits"]]
-    assert passages != [hit["docid"] for hit in hits]  # two passages of one document
+    assert passages != [hit["docid"] for hit in hits]  # here two passages of one document are hits
     wrong = run("search", *arguments, "--max-passage", "--max-passage-delimiter", "")
     assert wrong.code == 2
 

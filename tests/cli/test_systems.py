@@ -1,4 +1,4 @@
-"""Three commands for a model of any system: encode, index, search; and what else uses a model."""
+"""Commands with models of all supported systems, such as SPLADE, uniCOIL and DeepImpact."""
 
 from __future__ import annotations
 
@@ -106,7 +106,8 @@ def test_a_table_of_query_weights_is_saved_with_the_index(
     table.rename(tmp_path / "elsewhere.json")
     done = run("search", "--index", index, "--query", "the cat")
     assert done.code == 1 and "the weights of query terms are missing" in done.err
-    # Folded into the impacts, the same index needs no table, and the old one is removed.
+    # If the query weights are multiplied into the impacts, the index needs no table of weights, and
+    # the old table is removed.
     (tmp_path / "elsewhere.json").rename(table)
     assert run(*call, "--output", vectors, "--overwrite").code == 0
     assert run("index", "--input", vectors, "--output", index, "--overwrite").code == 0
@@ -141,9 +142,9 @@ def test_the_wrong_query_encoder_is_refused(
     assert "needs queries that the neural model 'splade' encodes" in refused(neural_index)
     assert "give --query-encoder splade" in refused(neural_index)
     message = refused(neural_index, "--query-encoder", systems["unicoil"])
-    assert "'unicoil' is not the model that encodes queries" in message
+    assert "'unicoil' has other weights than the query encoder" in message
     other = checkpoints.masked_lm(tiny_backbone, tmp_path / "splade", seed=7)
-    assert "with the same weights" in refused(neural_index, "--query-encoder", other)
+    assert "has other weights than" in refused(neural_index, "--query-encoder", other)
     message = refused(neural_index, "--query-encoder", systems["tildev2"])
     assert "needs neural queries of splade, not boolean ones" in message
     message = refused(tiny_index, "--query-encoder", systems["splade"])
@@ -200,7 +201,7 @@ def test_explain_and_sweep(
 
 
 def test_published_query_vectors_are_taken_as_they_are(tmp_path: Path, run: Commands) -> None:
-    """SPLADE-v3, SPLADE++ and uniCOIL vectors of MS MARCO queries, on vectors of another tool."""
+    """Search foreign vectors with SPLADE-v3, SPLADE++ and uniCOIL vectors of MS MARCO queries."""
     source = shared_data("msmarco-splade-queries") / "queries.jsonl.gz"
     folder = tmp_path / "vectors"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""The catalogue: names of documents, topics and judgements."""
+"""The catalogue: names of collections, and of splits with topics and judgements."""
 
 from __future__ import annotations
 

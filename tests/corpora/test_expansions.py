@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -17,11 +21,18 @@ from spade_pyserini.errors import InputError, UsageError
         ("e.txt", "\none two three\n\n\n\n"),
     ],
 )
-def test_expansions(folder: Path, tmp_path: Path, name: str, content: str) -> None:
-    (tmp_path / name).write_text(content)
+@pytest.mark.parametrize("compress", [None, gzip, bz2, lzma])
+def test_expansions(
+    folder: Path, tmp_path: Path, name: str, content: str, compress: ModuleType | None
+) -> None:
+    path, data = tmp_path / name, content.encode()
+    if compress:
+        path = tmp_path / (name + {gzip: ".gz", bz2: ".bz2", lzma: ".xz"}[compress])
+        data = compress.compress(data)
+    path.write_bytes(data)
     plain = list(open_corpus(str(folder)))
     limit = 2 if name == "e.jsonl" else None
-    documents = list(expanded(open_corpus(str(folder)), tmp_path / name, limit))
+    documents = list(expanded(open_corpus(str(folder)), path, limit))
     assert documents[1].text == f"{plain[1].text} one two three"
     assert [documents[0], *documents[2:]] == [plain[0], *plain[2:]]
 

@@ -34,4 +34,4 @@ def test_texts_on_hugging_face(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="cannot be loaded"):
         list(open_corpus("hf:nobody/nothing"))
     with pytest.raises(NotFoundError, match="hf://datasets/nobody/nothing: no such file or folder"):
-        open_corpus("hf://datasets/nobody/nothing")  # an fsspec address
+        open_corpus("hf://datasets/nobody/nothing")  # an fsspec URL

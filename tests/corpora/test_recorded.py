@@ -1,4 +1,4 @@
-"""How a corpus was opened, as manifests record it."""
+"""Manifests record how a corpus was opened, and the corpus is opened again from this record."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def test_any_folder_in_beirs_form_has_splits(folder: Path) -> None:
     assert read_qrels(str(folder / "test")) == {"q1": {"d1": 1}}
     assert topics_name(folder / "test") == "scifact-test"
     (folder / "queries.jsonl").unlink()
-    with pytest.raises(NotFoundError, match=r"has no queries\.jsonl"):
+    with pytest.raises(NotFoundError, match=r"has neither queries\.jsonl"):
         read_topics(folder / "test")
 
 

@@ -41,6 +41,89 @@ def test_a_baseline_marks_what_differs(tmp_path: Path, run: Commands) -> None:
     assert len(rows) == 61
 
 
+def write_ranks(folder: Path, ranks: dict[str, list[int]]) -> list[object]:
+    """Write runs that have the only relevant document of each topic at these ranks."""
+    topics = len(next(iter(ranks.values())))
+    (folder / "qrels.txt").write_text("".join(f"{n} 0 a 1\n" for n in range(topics)))
+    for name, answers in ranks.items():
+        lines = [
+            f"{n} Q0 {'a' if rank == answer else f'x{rank}'} {rank} {9 - rank} t\n"
+            for n, answer in enumerate(answers)
+            for rank in range(1, 5)
+        ]
+        (folder / name).write_text("".join(lines))
+    runs = [folder / name for name in ranks]
+    return ["--qrels", folder / "qrels.txt", "--run", *runs, "--baseline", runs[0]]
+
+
+@pytest.mark.parametrize(
+    ("topics", "line"),
+    [
+        (1, "1 topic is too few for a test of significance"),
+        (3, "3 topics are too few for a test of significance"),
+        (6, "better, RR: the difference is the same on all topics, so there is no test"),
+    ],
+)
+def test_no_mark_without_a_test(tmp_path: Path, run: Commands, topics: int, line: str) -> None:
+    flags = write_ranks(tmp_path, {"base": [2] * topics, "better": [1] * topics})
+    result = run("evaluate", *flags, "-m", "RR")
+    assert result.code == 0
+    assert result.out.splitlines()[3].split() == ["better", "1.0000"]
+    assert line in result.out
+    assert "◇" not in result.out
+    assert "significant difference" not in result.out
+
+
+def test_the_legend_only_with_a_mark(tmp_path: Path, run: Commands) -> None:
+    flags = write_ranks(tmp_path, {"base": [2, 3] * 5, "same": [3, 2] * 5})
+    result = run("evaluate", *flags, "-m", "RR")
+    assert "◇" not in result.out
+    assert "no significant difference from base: paired t-test, p < 0.05" in result.out
+    flags = write_ranks(tmp_path, {"base": [2, 3] * 5, "better": [1] * 10})
+    assert "\n◇ significant difference from base" in run("evaluate", *flags, "-m", "RR").out
+    by_topic = run("evaluate", *flags, "-m", "RR", "--per-query").out
+    assert "◇" not in by_topic
+    alone = run("evaluate", *flags[:4], "-m", "RR", "--baseline", flags[3])
+    assert "comparison" not in alone.out
+
+
+def test_ids_that_do_not_match(tmp_path: Path, run: Commands) -> None:
+    qrels, escaped, again = (tmp_path / name for name in ("qrels.csv", "escaped", "again"))
+    rows = [f"{n},note {n}.md,1\n{n},note%20{n}.md,0\n" for n in range(3)]
+    qrels.write_text("query-id,corpus-id,score\n" + "".join(rows))
+    escaped.write_text("".join(f"{n} Q0 note%20{n}.md 1 1 t\n" for n in range(3)))
+    again.write_text(escaped.read_text())
+    warning = (
+        "none of the 3 relevant documents is in this run; its ids look like 'note%200.md', those "
+        "of the judgements like 'note 0.md'"
+    )
+    result = run("evaluate", "--qrels", qrels, "--run", escaped, again)
+    assert result.code == 0
+    assert result.out.splitlines()[-2:] == [f"escaped: {warning}", f"again: {warning}"]
+    table = run("evaluate", "--qrels", qrels, "--run", escaped, "--format", "json")
+    assert json.loads(table.out)[0]["MAP"] == 0
+    assert f"escaped: {warning}" in table.err
+    compared = run("compare", escaped, again, "--qrels", qrels).out
+    assert f"escaped: {warning}\nagain: {warning}" in compared
+    qrels.write_text(qrels.read_text() + "2,note%201.md,1\n")
+    assert "relevant document" not in run("evaluate", "--qrels", qrels, "--run", escaped).out
+    qrels.write_text("query-id,corpus-id,score\n0,note 0.md,1\n")
+    single = run("evaluate", "--qrels", qrels, "--run", escaped).out
+    assert "escaped: the only relevant document is not in this run; its ids" in single
+
+
+def test_singular_and_plural(files: tuple[Path, Path], run: Commands) -> None:
+    qrels, path = files
+    lines = run("evaluate", "--qrels", qrels, "--run", path).out.splitlines()
+    assert lines[3].startswith("3 judged topics; ")
+    notes = ["run.txt: 1 topic without hits", "run.txt: 1 topic without judgements is ignored"]
+    assert lines[4:] == notes
+    qrels.write_text("1 0 a 2\n")
+    lines = run("evaluate", "--qrels", qrels, "--run", path).out.splitlines()
+    assert lines[3].startswith("1 judged topic; ")
+    assert lines[4:] == ["run.txt: 2 topics without judgements are ignored"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [("", "the run is empty"), ("77 Q0 a 1 1 x\n", "no topic of this run has judgements")],
@@ -53,6 +136,20 @@ def test_runs_that_cannot_be_scored(
     result = run("evaluate", "--qrels", qrels, "--run", path)
     assert result.code == 1
     assert message in result.err
+
+
+def test_topic_ids_of_both_sides_are_shown(tmp_path: Path, run: Commands) -> None:
+    (tmp_path / "run.txt").write_text("1 Q0 a 1 1 x\n")
+    pairs, other = tmp_path / "pairs.csv", tmp_path / "qrels.txt"
+    pairs.write_text("query,docid\nred lamp,a\n")
+    other.write_text("q-1 0 a 1\n")
+    result = run("evaluate", "--qrels", pairs, "--run", tmp_path / "run.txt")
+    assert result.code == 1
+    assert "its topic ids look like '1', those of the judgements like 'red lamp'" in result.err
+    assert "looks like the text of a query; give judgements with the ids" in result.err
+    result = run("evaluate", "--qrels", other, "--run", tmp_path / "run.txt")
+    assert result.code == 1
+    assert "those of the judgements like 'q-1'; give the qrels of its topics" in result.err
 
 
 def test_the_command_prints_one_table(files: tuple[Path, Path], run: Commands) -> None:

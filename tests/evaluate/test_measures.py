@@ -44,7 +44,7 @@ TREC_NAMES += ["num_rel_ret", "Rprec", "bpref"]
 
 
 def trec_eval(qrels: Path, run: Path, *flags: str) -> dict[str, float]:
-    """Scores of the original trec_eval, which is part of Anserini's jar."""
+    """Return the scores of the original trec_eval, which is part of Anserini's jar."""
     java = find_java()
     command = [str(java.home / "bin" / "java"), "-cp", str(anserini_jar()), "trec_eval", "-c"]
     command += flags
@@ -75,7 +75,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 def test_by_hand(files: tuple[Path, Path]) -> None:
     qrels, run = files
     values = evaluate_run(read_qrels(qrels), read_run(run), parse_measures(["MRR@10", "R@100"]))
-    assert [round(value, 6) for value in values.values()] == [0.5, 0.666667]  # topic 3 counts as 0
+    assert [round(value, 6) for value in values.values()] == [0.5, 0.666667]  # topic 3 scores 0
 
 
 @pytest.mark.java
@@ -85,7 +85,7 @@ def test_the_same_digits_as_trec_eval(files: tuple[Path, Path]) -> None:
 
 @pytest.mark.java
 def test_the_same_digits_on_thousands_of_ties(tmp_path: Path) -> None:
-    """Integer scores tie often; our runs and those of other tools score as in trec_eval."""
+    """Integer scores tie often; runs of any tool get the same measures as in trec_eval."""
     chance = random.Random(3)
     qrels, foreign, ours = (tmp_path / name for name in ("qrels.txt", "foreign.txt", "ours.txt"))
     rankings = []
@@ -101,7 +101,7 @@ def test_the_same_digits_on_thousands_of_ties(tmp_path: Path) -> None:
     write_run(rankings, ours)
     assert_same_digits(qrels, foreign)
     assert_same_digits(qrels, ours)
-    # In our file no scores tie; in the other one, trec_eval orders ties in its own way.
+    # `write_run` makes all scores different; the foreign run has ties, which trec_eval orders.
     assert trec_eval(qrels, ours) != trec_eval(qrels, foreign)
     measure = ir_measures.RR
     read = {ranking.qid: ranking for ranking in read_run(ours)}

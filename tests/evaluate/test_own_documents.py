@@ -1,4 +1,4 @@
-"""Queries that are documents themselves, as in ArguAna."""
+"""Queries that are also documents of the corpus, as in ArguAna."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spade_pyserini.evaluate.own_documents import agree
 from tests.commands import Commands
 
 ARGUMENT = "Animals should have rights, because they feel pain as we do."
-REMARK = "1 topics retrieve their own text, which is in the corpus (as in ArguAna)"
+REMARK = "1 topic retrieves its own text, which is in the corpus (as in ArguAna)"
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def test_a_full_disk_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_what_others_put_next_to_a_file_is_not_touched(tmp_path: Path) -> None:
-    """A link with a guessable name is not followed; a user's file is not taken for a leftover."""
+    """A link with a guessable name is not followed; a file of the user is not removed."""
     target = tmp_path / "precious"
     target.write_text("keep")
     (tmp_path / ".a.txt.tmp").symlink_to(target)
@@ -65,7 +65,7 @@ def test_only_regular_files_are_replaced(tmp_path: Path, kind: str) -> None:
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
-    """A temporary file of a living process has a lock; without one it is a leftover."""
+    """The temporary file of a running process is locked; one without a lock is removed."""
     path = tmp_path / "a.txt"
     private_sibling(path).write_text("left")
     private_sibling(path).mkdir()

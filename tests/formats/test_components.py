@@ -33,7 +33,7 @@ def times(folder: Path) -> list[int]:
 def encoded(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """Three shards with their components, for all tests: do not change them."""
+    """Three shards of vectors with components. All tests share them: do not change them."""
     folder = tmp_path_factory.mktemp("encode") / "encoded"
     corpus = open_corpus(str(tiny_corpus))
     encode_corpus(corpus, tiny_model, folder, EncodeOptions(shard_size=12, components=True))

@@ -10,7 +10,7 @@ from spade_pyserini.formats.ids import MAX_ID_LENGTH, IdSet, id_problem
 @given(st.lists(st.text(min_size=1, max_size=3)))
 def test_the_id_set_is_a_set(ids: list[str]) -> None:
     small = IdSet()
-    small.RECENT = 4  # so that the sorted array is used
+    small.RECENT = 4  # small, so that ids are moved to the sorted array
     seen: set[str] = set()
     for docid in ids:
         assert small.add(docid) == (docid not in seen)

@@ -48,7 +48,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_line_that_is_too_long_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A small .gz can hold a line of gigabytes."""
+    """A small .gz file can contain a line of gigabytes."""
     monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(b"short\n" + b"x" * 999 + b"\n" + b"x" * 5_000_000))

@@ -42,7 +42,7 @@ def test_an_error_under_a_lock_is_raised(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["link", "file with contents", "folder", "fifo"])
 def test_a_lock_that_is_not_ours(tmp_path: Path, kind: str) -> None:
-    """A link is not followed: its target would be emptied. A user's file is not removed."""
+    """A link is not followed, because that would empty its target. A user's file is kept."""
     target, path = tmp_path / "precious", tmp_path / "x.lock"
     target.write_text("keep")
     if kind == "link":

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 from pathlib import Path
 
 import pytest
@@ -31,11 +33,16 @@ cats
         ("t.trec", TREC),
     ],
 )
-def test_all_forms_plain_and_gz(tmp_path: Path, name: str, content: str) -> None:
+def test_all_forms_plain_and_compressed(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     assert read_topic_files([tmp_path / name]) == EXPECTED
-    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(content.encode()))
-    assert read_topic_files([tmp_path / f"{name}.gz"]) == EXPECTED
+    for suffix, compress in (
+        (".gz", gzip.compress),
+        (".bz2", bz2.compress),
+        (".xz", lzma.compress),
+    ):
+        (tmp_path / f"{name}{suffix}").write_bytes(compress(content.encode()))
+        assert read_topic_files([tmp_path / f"{name}{suffix}"]) == EXPECTED
 
 
 def test_a_title_with_a_less_than_sign(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Vectors and their manifest: damage that Anserini would index without an error."""
+"""Damaged vectors and manifests, which Anserini would index without an error, are reported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_exact_bytes_of_a_shard(tmp_path: Path) -> None:
 
 
 def test_two_workers_may_write_the_same_shard(tmp_path: Path) -> None:
-    """A worker that seems dead may still write."""
+    """A worker that seems to be dead may still write its shard."""
     (tmp_path / "x").mkdir()
 
     def slow() -> Iterator[ImpactVector]:

@@ -1,4 +1,4 @@
-"""Helpers of the tests of models."""
+"""Helper functions for the tests of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports models of transformers to ONNX, for tests."""
+"""Export models of the transformers library to ONNX, for tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 class _FirstOutput(nn.Module):
-    """A model of transformers that returns only its first output."""
+    """A model of the transformers library that returns only its first output."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ def export_onnx(model: nn.Module, path: Path) -> None:
     """Write a BERT model to an ONNX file, with batches and texts of any size."""
     path.parent.mkdir(parents=True, exist_ok=True)
     example = torch.ones(2, 5, dtype=torch.long)
-    # With padding: a mask of ones would be left out of the exported model.
+    # The example has padding: with a mask of ones, the exported model would not have a mask.
     mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
     axes = {name: {0: "batch", 1: "length"} for name in INPUTS}
     with warnings.catch_warnings():

@@ -19,7 +19,7 @@ from tests.models.helpers import weigh
 
 @pytest.fixture
 def adapted(tiny_backbone: Path) -> SpadeModel:
-    """A model whose adapters have an effect, a different one in each encoder."""
+    """A model with random adapters, which differ between the two encoders."""
     config = SpadeConfig(k=3, max_length=32, scale=40.0, adapter_rank=4)
     return with_random_adapters(SpadeModel.from_backbone(tiny_backbone, config))
 

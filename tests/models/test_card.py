@@ -1,4 +1,4 @@
-"""The card that `save_pretrained` writes."""
+"""The model card that `save_pretrained` writes."""
 
 from __future__ import annotations
 

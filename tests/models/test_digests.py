@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from spade_pyserini import SpadeModel
 from spade_pyserini.errors import ArtifactError, NotFoundError
+
+NOBODY = 65534  # the id of a user without rights
 
 
 @pytest.fixture
@@ -42,16 +45,16 @@ def test_settings_may_be_edited(folder: Path, caplog: pytest.LogCaptureFixture) 
 
 
 def test_a_model_without_digests(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Models of other tools and of earlier versions are compared with what was loaded before."""
+    """The weights of a model without digests are compared with those that were loaded before."""
     (folder / "digests.json").unlink()
     SpadeModel.from_pretrained(folder)
     SpadeModel.from_pretrained(folder)
     assert not caplog.text
     flip(folder / "model.safetensors")
     SpadeModel.from_pretrained(folder)
-    assert "other weights than were loaded here before" in caplog.text
+    assert "the weights have changed since they were last loaded" in caplog.text
     flip(folder / "model.safetensors", keep_time=True)
-    with pytest.raises(ArtifactError, match="its contents changed since it was last loaded here"):
+    with pytest.raises(ArtifactError, match="its contents changed since it was last loaded"):
         SpadeModel.from_pretrained(folder)
 
 
@@ -68,6 +71,26 @@ def test_weights_are_readable_for_others(folder: Path, tmp_path: Path) -> None:
     usual = (tmp_path / "usual").stat().st_mode
     SpadeModel.from_pretrained(folder).save_pretrained(tmp_path / "again")
     assert {path.stat().st_mode for path in (tmp_path / "again").iterdir()} == {usual}
+
+
+def test_weights_that_the_user_may_not_read(folder: Path) -> None:
+    """The error is about permissions; it does not claim that the file is missing."""
+    public = Path(tempfile.mkdtemp())  # other users cannot enter pytest's folders
+    try:
+        model = shutil.copytree(folder, public / "model")
+        SpadeModel.from_pretrained(model)
+        public.chmod(0o755)
+        (model / "model.safetensors").chmod(0)
+        user = os.geteuid()
+        if user == 0:
+            os.seteuid(NOBODY)
+        try:
+            with pytest.raises(PermissionError, match=r"Permission denied: .*model\.safetensors"):
+                SpadeModel.from_pretrained(model)
+        finally:
+            os.seteuid(user)
+    finally:
+        shutil.rmtree(public)
 
 
 def test_a_file_that_is_missing(folder: Path) -> None:

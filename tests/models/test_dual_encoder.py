@@ -42,7 +42,7 @@ def test_other_settings_share_the_weights_and_leave_the_model_alone(
     assert torch.equal(weigh(model), before)
     for parameter, shared in zip(model.parameters(), other.parameters(), strict=True):
         assert parameter is shared
-    other.kept[model.wordpieces.term_ids["cat"]] = False  # pruning reaches both
+    other.kept[model.wordpieces.term_ids["cat"]] = False  # both models share this mask
     assert not torch.equal(weigh(model), before)
 
 

@@ -79,7 +79,7 @@ def test_a_corpus_changes_no_other_encoder(tiny_model: SpadeModel) -> None:
     fitted = plain.for_corpus(counts)
     own = set(plain.wordpieces.query_terms(TEXTS[0])) & before.keys()
     after = fitted.encode(TEXTS[0])
-    # The document's own terms are in all documents, so their idf is low; the others are in none.
+    # The terms of the text are in all documents, so their idf is low; other terms are in none.
     assert own and all(after.get(term, 0) < before[term] for term in own)
     assert all(after[term] > before[term] for term in before.keys() - own)
     assert plain.encode(TEXTS[0]) == before
@@ -121,7 +121,7 @@ def test_weights_that_are_not_finite_are_reported(encoder: SpadeEncoder) -> None
 
 
 def test_an_encoder_can_be_pickled_for_other_processes(encoder: SpadeEncoder) -> None:
-    expected = encoder.encode(TEXTS)  # with all cached values
+    expected = encoder.encode(TEXTS)  # pickle the encoder after its cached properties are set
     loaded = pickle.loads(pickle.dumps(encoder))  # noqa: S301 - its own bytes
     assert loaded.encode(TEXTS) == expected
     assert loaded.fingerprint == encoder.fingerprint
@@ -129,7 +129,7 @@ def test_an_encoder_can_be_pickled_for_other_processes(encoder: SpadeEncoder) ->
 
 def test_moving_copies_the_model(encoder: SpadeEncoder) -> None:
     assert encoder.to("cpu") is encoder.cpu() is encoder
-    moved = encoder.to(torch.device("cpu", 0))  # another name of the same memory
+    moved = encoder.to(torch.device("cpu", 0))  # another name of the same device
     assert moved is not encoder
     with torch.no_grad():
         moved.model.query_weights.fill_(2)

@@ -140,5 +140,6 @@ def test_fixed_computes_the_output_layer_once(
     assert len(calls) == 1
     with torch.no_grad():
         model.expansion.head.bias.add_(1)
-    assert not torch.equal(weigh(model, TEXTS[:1]), expected[0])  # outside, changes count
+    # After the block, changes of weights have an effect.
+    assert not torch.equal(weigh(model, TEXTS[:1]), expected[0])
     assert len(calls) == 2

@@ -25,7 +25,7 @@ def test_tables_for_notebooks() -> None:
     names = ("added", "pet", "&lt;b&gt;", "raised", "cat", "unchanged", "house")
     positions = [page.index(f">{name}<") for name in names]
     assert positions == sorted(positions) and "<b>" not in page
-    # The bar of the largest impact is 8 letters long; its parts have the shares of the encoders.
+    # The bar of the largest impact is 8 em long and divided into the parts of the two encoders.
     assert "width:6.45em" in page and "width:1.55em" in page
     listed = TermWeights([CAT, PET])._repr_html_()
     assert listed.index(">yes<") < listed.index(">pet<") < listed.index(">no<")

@@ -69,7 +69,7 @@ def test_a_piece_of_a_word_has_no_other_forms(tiny_model: SpadeModel, pooling: s
     added = ("dog", "dog", "bird", "dog")
     assert all(form in vector for vector, form in zip(today, added, strict=True))
     assert [inside["del"], whole["del"]] == [vector["del"] for vector in today[:2]]
-    # Only the second "del" is a word: its weight is passed on, not that of the first one.
+    # The first "del" is a piece of "delete". Only the second is a word and passes on its weight.
     scores = model.weighting.scores(
         model.weighting.backbone(**_inputs(model, texts[3])).last_hidden_state
     )[0]
@@ -103,7 +103,7 @@ def test_forms_are_switched_off_in_another_model(with_fish_and_dog: SpadeModel) 
     assert plain.forms is None and plain.config.forms == 0.0
     assert plain.encode(TEXTS) != before
     assert with_fish_and_dog.encode(TEXTS) == before  # unchanged
-    with pytest.raises(UsageError, match=r"share=0\.5 needs forms"):
+    with pytest.raises(UsageError, match=r"share is 0\.5; give forms"):
         with_forms(plain, 0.5, None)
     with pytest.raises(UsageError, match="forms must be a fraction"):
         with_forms(plain, 2.0, with_fish_and_dog.forms)

@@ -64,7 +64,7 @@ def test_scores_are_those_of_transformers(tiny_backbone: Path, tmp_path: Path) -
 
     scores = load_cross_encoder(str(folder))([("old cat", text) for text in TEXTS])
     assert scores == pytest.approx([expected(text) for text in TEXTS], abs=1e-4)
-    # Weights in safetensors are preferred.
+    # A folder with safetensors weights is not loaded as an ONNX model.
     shutil.copy(source / "model.safetensors", folder)
     assert find_onnx(folder) is None
 
@@ -79,7 +79,7 @@ def test_bad_onnx_folders(onnx_folder: Path, tiny_backbone: Path, tmp_path: Path
     shutil.copy(tiny_backbone / "tokenizer.json", folder)
     with pytest.raises(InputError, match="cannot be loaded"):
         load_cross_encoder(str(folder))
-    with pytest.raises(UsageError, match="a re-ranker returns one"):
+    with pytest.raises(UsageError, match="a re-ranker needs the shape"):
         load_cross_encoder(str(onnx_folder))([("a", "cat")])
     with pytest.raises(UsageError, match="pooling must be mean or first"):
         open_bi_encoder(str(onnx_folder), pooling="last")

@@ -84,9 +84,19 @@ def test_damaged_model_folders_are_named(tiny_model_folder: Path, tmp_path: Path
         ({"backbone": "x"}, "backbone is 'x'"),
         ({"backbone": None}, "no model can be built from this configuration"),
         ({"backbone": {"model_type": "toaster"}}, "no model can be built from this"),
-        ({"backbone": config["backbone"] | {"hidden_size": "x"}}, "no model can be built from"),
+        ({"backbone": config["backbone"] | {"hidden_size": "x"}}, "must be a number"),
         ({"backbone": config["backbone"] | {"num_hidden_layers": "x"}}, "must be a number"),
-        ({"backbone": config["backbone"] | {"num_hidden_layers": 10**6}}, "more weights than"),
+        ({"backbone": config["backbone"] | {"num_hidden_layers": 10**6}}, "at most 1,000 layers"),
+        ({"backbone": config["backbone"] | {"num_hidden_layers": 999}}, "more weights than"),
+        ({"backbone": config["backbone"] | {"intermediate_size": 200_000}}, "more weights than"),
+        ({"backbone": config["backbone"] | {"max_position_embeddings": 10**8}}, "more weights"),
+        ({"backbone": config["backbone"] | {"chunk_size_feed_forward": 2}}, "cannot encode"),
+        ({"scale": 10**400}, "scale must be a positive number"),
+        ({"decoder_rank": 100_000}, "decoder_rank is 100000; it must be at most 32"),
+        (
+            {"decoder_rank": 5000, "backbone": config["backbone"] | {"hidden_size": 5000}},
+            "decoder_rank needs more weights than",
+        ),
         ({"backbone": config["backbone"] | {"vocab_size": 10**10}}, "more weights than"),
     ):
         (folder / "config.json").write_text(json.dumps(config | change))

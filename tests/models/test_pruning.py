@@ -1,4 +1,4 @@
-"""Pruning of document vectors beyond the paper."""
+"""Pruning of document vectors, an extension of the paper."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_final_vector_is_pruned(tiny_model: SpadeModel, alpha: float, satura
         expected = [weight if weight >= limit else 0.0 for weight in before[document].tolist()]
         assert after[document].tolist() == expected
     assert 0 < (after > 0).sum() < (before > 0).sum()
-    # Both ways to compute the vectors agree.
+    # `aggregate` of both vectors gives the same result.
     assert torch.allclose(pruned.aggregate(*components(pruned)), after)
     explained = [SpadeEncoder(pruned).explain(text) for text in TEXTS]
     encoded = [pruned.encode([text])[0] for text in TEXTS]
@@ -69,7 +69,7 @@ def test_removed_terms_stay_in_documents_that_contain_them(tiny_model: SpadeMode
     assert own[0, in_text] > 0 and "the" in fitted.encode(TEXTS[0])
     only = fitted.with_settings(alpha=1.0)
     assert torch.allclose(only.weigh(batch), added)
-    # Without a corpus nothing is removed, whatever the setting.
+    # Without a corpus, corpus_gamma removes nothing.
     gamma = encoder.with_settings(corpus_gamma=0.01)
     assert gamma.encode(TEXTS) == encoder.encode(TEXTS) != fitted.encode(TEXTS)
     assert gamma.needs_counts and not encoder.needs_counts
@@ -78,7 +78,7 @@ def test_removed_terms_stay_in_documents_that_contain_them(tiny_model: SpadeMode
 def test_a_model_of_an_older_version_is_the_same(
     tiny_model: SpadeModel, tiny_model_folder: Path, tmp_path: Path
 ) -> None:
-    """Its config.json does not have the settings of this version."""
+    """The config.json of an older version lacks the pruning settings."""
     tiny_model.save_pretrained(tmp_path)
     path = tmp_path / "config.json"
     values = json.loads(path.read_text())

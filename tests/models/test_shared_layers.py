@@ -14,7 +14,7 @@ from tests.models.helpers import components
 
 @pytest.fixture
 def folder(tiny_backbone: Path, tmp_path: Path) -> Path:
-    """A saved model of two layers. Only the second differs between the encoders."""
+    """The folder of a model with two layers; only the second layer differs between the encoders."""
     config = SpadeConfig(k=3, max_length=32, scale=40.0, adapter_rank=4, adapter_layers=1)
     model = with_random_adapters(SpadeModel.from_backbone(tiny_backbone, config))
     model.save_pretrained(tmp_path / "model")
@@ -43,7 +43,7 @@ def test_the_same_vectors_with_fewer_layers_computed(folder: Path) -> None:
 
 def test_a_merged_model_is_saved_with_all_layers(folder: Path, tmp_path: Path) -> None:
     merged = SpadeModel.from_pretrained(folder)
-    merged.adapters = None  # otherwise the model is saved with its adapters again
+    merged.adapters = None  # otherwise `save_pretrained` writes the adapters instead of the weights
     merged.save_pretrained(tmp_path / "merged")
     loaded = SpadeModel.from_pretrained(tmp_path / "merged")
     assert merged.shared_layers is not None and loaded.shared_layers is None

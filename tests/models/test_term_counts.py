@@ -46,13 +46,13 @@ def test_counts_of_several_collections_add_up(tiny_model: SpadeModel) -> None:
 def test_the_most_frequent_terms() -> None:
     df = torch.tensor([0, 3, 1, 0, 2, 1, 1])
     assert most_frequent(df, 2).nonzero().flatten().tolist() == [1, 4]
-    assert int(most_frequent(df, 6).sum()) == 5  # only terms that occur
+    assert int(most_frequent(df, 6).sum()) == 5  # terms that do not occur are left out
     assert most_frequent(df, 7).all()
 
 
 def test_idf_weights_of_a_corpus() -> None:
     usual = torch.tensor([0.5, 0.5, 0.5, 0.001])
-    counts = TermCounts(torch.tensor([100_000, 1000, 0]), 100_000, 0)  # of three terms
+    counts = TermCounts(torch.tensor([100_000, 1000, 0]), 100_000, 0)  # counts of three terms only
     weights = idf_weights(counts, usual, 0.5)
     idf = [math.log(100_501 / rest) for rest in (100_250.5, 1250.5, 250.5)]
     expected = torch.tensor(idf).clamp(min=0.05)

@@ -128,3 +128,12 @@ def test_documents_are_cut_as_the_tokenizer_cuts_them() -> None:
         for document, ids in zip(cut, complete, strict=True):
             assert document.length == len(ids) - 2
             assert document.left_out == len(ids) - len(document.ids)
+
+
+def test_a_special_token_that_is_not_defined(tmp_path: Path) -> None:
+    """The library would end the process at the first text."""
+    definition = json.loads((minilm_folder() / "tokenizer.json").read_text())
+    del definition["post_processor"]["special_tokens"]["[CLS]"]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(definition))
+    with pytest.raises(InputError, match=r"uses '\[CLS\]', which it does not define"):
+        WordPieces.load(tmp_path)

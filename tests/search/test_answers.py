@@ -66,12 +66,14 @@ def test_bm25_answers_have_the_parts_of_their_scores(tiny_corpus: Path, tmp_path
 def test_a_hit_that_the_index_does_not_find_again(
     tiny_index: Path, tmp_path: Path, run: Commands
 ) -> None:
-    """Damage to the stored ids: it is not the user who named a wrong document."""
+    """The stored ids are damaged; the error names the index, not a wrong argument of the user."""
     index = copy_artifact(tiny_index, tmp_path)
     for path in index.glob("*.dvd"):
         path.write_bytes(path.read_bytes().replace(b"d1", b"D1").replace(b"d2", b"D2"))
     result = run("search", "--index", index, "--query", "the old cat", "--hits", 30, "--no-check")
     assert result.code == 1, result.err
-    assert "damaged, it has no document 'D" in result.err and "spade index --verify" in result.err
+    assert (
+        "is damaged: it has no document 'D" in result.err and "spade index --verify" in result.err
+    )
     checked = run("search", "--index", index, "--query", "the old cat")
     assert checked.code == 1 and ".dvd is damaged, its checksum is wrong" in checked.err

@@ -1,4 +1,4 @@
-"""What all searchers have in common."""
+"""Checks that all searchers make: the number of hits, and the manifest of the index."""
 
 from __future__ import annotations
 

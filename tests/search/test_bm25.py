@@ -23,7 +23,7 @@ def test_bm25_finds_words_and_not_impacts(tiny_corpus: Path, tmp_path: Path) -> 
     assert docids == words
     with pytest.raises(ArtifactError, match="bm25 index"):
         ImpactSearcher(tmp_path / "bm25")
-    with pytest.raises(UsageError, match="takes no tokenizer"):
+    with pytest.raises(UsageError, match="leave out the tokenizer"):
         open_searcher(tmp_path / "bm25", tokenizer="x")
     for k1, b in ((float("nan"), 0.4), (0.9, 7), (-1, 0.4)):
         with pytest.raises(UsageError, match="k1 of 0 or more and b from 0 to 1"):

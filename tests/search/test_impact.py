@@ -103,7 +103,7 @@ with ImpactSearcher(sys.argv[1]) as searcher:
         try:
             print(method(*values))
         except JavaError as error:
-            assert "call spade_pyserini.lucene.jvm.start() before it does" in str(error)
+            assert "call spade_pyserini.lucene.jvm.start() before you use" in str(error)
 """
 
 
@@ -169,7 +169,7 @@ def test_searching_imports_no_model(tiny_index: Path) -> None:
 
 
 def test_ties_at_the_last_rank_are_broken_by_id(tmp_path: Path, tiny_index: Path) -> None:
-    """More documents have the same score than the first pass collects."""
+    """More documents have the same score than Lucene collects in the first pass."""
 
     folder = tmp_path / "vectors"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""Plain Pyserini on an index of this package gives the same ranking, hit by hit."""
+"""Plain Pyserini on an index of this package gives the same ranking as this package, hit by hit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of many queries as frames, and hits in notebooks."""
+"""Results of many queries as data frames, and hits in notebooks."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def test_the_part_with_the_most_weight_is_shown() -> None:
     assert "[dog] and [bird]" in snippet.marked("[", "]")
     assert len(snippet.text) <= 80 + 8
     first = best_snippet(text, matched, {"cat": 50}, width=80)
-    assert first.text.startswith("cat word")  # of equal parts the first
+    assert first.text.startswith("cat word")  # the first of equally good parts
 
 
 def test_a_text_without_a_match_shows_its_beginning() -> None:

@@ -1,4 +1,4 @@
-"""The texts of an index, from the corpora that its manifest remembers."""
+"""The texts of an index are read from the corpora that its manifest records."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_texts_that_cannot_be_read(tiny_index: Path, tmp_path: Path) -> None:
         open_texts(replace(manifest, sources=[]))
     with pytest.raises(NotFoundError, match="takes long"):
         open_texts(replace(manifest, documents=AUTOMATIC + 1))
-    assert open_texts(replace(gone, corpus="pydoc")).find([]) == {}  # known by name
+    assert open_texts(replace(gone, corpus="pydoc")).find([]) == {}  # opened by name
 
 
 def test_a_collection_that_moved_is_found_in_the_data_directory(

@@ -1,4 +1,4 @@
-"""Bad documents stop a job, or are left out and listed."""
+"""Invalid documents stop a job, or are left out and listed."""
 
 from __future__ import annotations
 

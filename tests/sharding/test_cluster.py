@@ -1,4 +1,4 @@
-"""Encoding on a Ray cluster of two nodes on this machine; one is killed."""
+"""Encoding on a Ray cluster of two nodes on this machine; one node is killed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_ray_and_processes_exclude_each_other(
 
 @pytest.fixture
 def ray_with_two_workers() -> Iterator[None]:
-    """Ray with two workers."""
+    """Start Ray with two workers; stop it after the test."""
     ray: Any = pytest.importorskip("ray", reason="needs pip install 'spade_pyserini[ray]'")
     ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
     yield
@@ -59,7 +59,7 @@ def ray_with_two_workers() -> Iterator[None]:
 def test_workers_and_driver_agree(
     tiny_model: SpadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Relative paths work; workers that disagree and an unsupported precision are errors."""
+    """Relative paths work; different corpora in the workers, and fp16 on a CPU, are errors."""
     path = write_corpus(tmp_path / "c", 40) / "corpus.jsonl"
     monkeypatch.chdir(tmp_path)
     corpus = open_corpus("c")
@@ -73,7 +73,7 @@ def test_workers_and_driver_agree(
     other = Corpus("c", "c", partial(half_for_others, path, tmp_path / "seen"))
     with pytest.raises(ArtifactError, match=r"different corpora, of 20 and 40 documents"):
         encode_corpus(other, tiny_model, "y", EncodeOptions(shard_size=10, ray="local"))
-    half = SpadeEncoder(tiny_model, precision="fp16")  # not checked on the driver's device
+    half = SpadeEncoder(tiny_model, precision="fp16")  # only the workers check the precision
     with pytest.raises(SpadeError, match="fp16"):
         encode_corpus(corpus, half, "z", EncodeOptions(shard_size=10, ray="local"))
 
@@ -89,7 +89,7 @@ def test_a_killed_node_loses_no_shard(tiny_model: SpadeModel, tmp_path: Path) ->
         corpus, tiny_model, tmp_path / "reference", EncodeOptions(shard_size=5)
     )
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    ray.init(address=cluster.address, log_to_driver=False)  # to the head node, which is not killed
+    ray.init(address=cluster.address, log_to_driver=False)  # connect to the head node
     second = cluster.add_node(num_cpus=1)
     killed = []
 
@@ -110,6 +110,6 @@ def test_a_killed_node_loses_no_shard(tiny_model: SpadeModel, tmp_path: Path) ->
     finally:
         ray.shutdown()
         cluster.shutdown()
-    assert killed and killed[0] < 400  # before the end
+    assert killed and killed[0] < 400  # the node was killed before the end
     assert manifest == expected == verify(tmp_path / "x")
     assert file_bytes(tmp_path / "x") == file_bytes(tmp_path / "reference")

@@ -72,7 +72,7 @@ def test_a_full_disk_loses_no_finished_shard(
 
 @pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_kills_at_random_moments(idf_model: SpadeModel, tmp_path: Path, processes: int) -> None:
-    """While Python starts, while the terms are counted, and while shards are written."""
+    """The kills come while Python starts, while terms are counted, and while shards are written."""
     corpus, model = write_corpus(tmp_path / "corpus", 1500), tmp_path / "idf_model"
     idf_model.save_pretrained(model)
     command = [sys.executable, "-m", "spade_pyserini.encode", "--corpus", str(corpus)]
@@ -82,7 +82,7 @@ def test_kills_at_random_moments(idf_model: SpadeModel, tmp_path: Path, processe
     moments = random.Random(processes)
     unfinished = 0
     for awaited in (tmp_path, begun, tmp_path / "killed" / "docs0000.jsonl.gz", begun):
-        begun.unlink(missing_ok=True)  # left by the last run
+        begun.unlink(missing_ok=True)  # left by the previous run
         process = subprocess.Popen(command, start_new_session=True)
         while not awaited.exists():
             assert process.poll() is None
@@ -102,7 +102,7 @@ def test_kills_at_random_moments(idf_model: SpadeModel, tmp_path: Path, processe
 
 
 def interruptible(model: Path, folder: Path, processes: int) -> subprocess.Popen[str]:
-    """An encoding in a process group of its own."""
+    """Start an encoding in a process group of its own."""
     corpus = write_corpus(folder / "corpus", 3000)
     command = [sys.executable, "-m", "spade_pyserini.encode", "--corpus", str(corpus)]
     command += ["--model", str(model), "--shard-size", "10"]
@@ -118,7 +118,7 @@ def interruptible(model: Path, folder: Path, processes: int) -> subprocess.Popen
 
 
 def ctrl_c(process: subprocess.Popen[str]) -> None:
-    """Send SIGINT to all processes of an encoding; check how it ends."""
+    """Send SIGINT to all processes of an encoding; check its exit code and its message."""
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -1,4 +1,4 @@
-"""The manifest of a running job is saved often, but not too often."""
+"""The manifest of a running job is saved again and again; saving takes at most 5 % of the time."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from spade_pyserini.sharding.memory import release_memory
 
 
 def resident() -> int:
-    """Resident memory of this process, in bytes."""
+    """Return the resident memory of this process, in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 

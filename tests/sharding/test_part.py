@@ -1,4 +1,4 @@
-"""A part: the shards that one of several runs processes."""
+"""A part of a job: the shards that one of several runs processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_missing_and_short_shards_are_noticed(tiny_vectors: Path) -> None:
     check_shards(tiny_vectors, ALL_SHARDS, manifest, 30)
     gap = replace(manifest, shards=[manifest.shards[0], manifest.shards[2]])
     for wrong, documents, number in ((gap, 30, 1), (manifest, 36, 2), (manifest, 37, 2)):
-        with pytest.raises(ArtifactError, match=f"shard {number} has .* was the corpus the same"):
+        with pytest.raises(ArtifactError, match=f"shard {number} has .* the corpus is the same"):
             check_shards(tiny_vectors, ALL_SHARDS, wrong, documents)
 
 

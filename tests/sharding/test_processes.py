@@ -1,4 +1,4 @@
-"""Several workers on one machine."""
+"""Several worker processes on one machine."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_two_processes_write_the_same_bytes(
 
 
 def half_for_others(path: Path, seen: Path, on_error: OnError) -> Iterator[LocatedDocument]:
-    """The complete corpus for the first reader, half of it for the others."""
+    """Yield the complete corpus to the first reader, and half of it to the others."""
     documents = list(read_files([path], on_error))
     try:
         seen.touch(exist_ok=False)
@@ -70,7 +70,7 @@ def test_workers_that_read_different_corpora_do_not_finish(
 
 
 def two_processes(model: Path, folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
-    """An encoding that has finished a shard, and the process ids of its two workers."""
+    """Start an encoding; after its first shard, return it and the ids of its two workers."""
     corpus = write_corpus(folder / "corpus", 3000)
     command = [sys.executable, "-m", "spade_pyserini.encode", "--corpus", str(corpus)]
     command += ["--model", str(model), "--shard-size", "10", "--processes", "2"]
@@ -122,7 +122,7 @@ def test_a_dead_worker_is_reported_while_others_send_messages() -> None:
 
 
 def progress_messages() -> Iterator[tuple[str, tuple[int, int]]]:
-    """Messages of a busy worker for five seconds."""
+    """Yield the messages of a busy worker for five seconds."""
     end = time.monotonic() + 5
     while time.monotonic() < end:
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The overlap of reading, computing and writing."""
+"""A worker reads, computes and writes different shards at the same time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.conftest import file_bytes
 def test_the_next_shard_is_taken_when_most_of_the_last_is_computed(
     corpus_of_95: Path, tiny_model: SpadeModel, tmp_path: Path
 ) -> None:
-    """If it were taken earlier, one of two workers could take both shards."""
+    """If a worker took its next shard earlier, it could have two while another worker is idle."""
     corpus = open_corpus(str(corpus_of_95))
     manifest = encode_corpus(
         corpus, tiny_model, tmp_path / "x", EncodeOptions(shard_size=40, batch_tokens=64)

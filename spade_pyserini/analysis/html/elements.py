@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-MARK = "◇"  # the same as in evaluate.significance, whose import takes seconds
+MARK = "◇"  # significant difference; importing it from evaluate.significance takes seconds
 NUMBER = re.compile(rf"[+-]?[\d.,]+%?[{MARK} ]?")
 MEDIA = {".svg": "image/svg+xml", ".png": "image/png"}
 
@@ -25,12 +25,12 @@ def paragraph(text: str, kind: str = "note") -> str:
 
 
 def details(summary: str, *parts: str) -> str:
-    """Return a part that is folded until a reader opens it."""
+    """Return a part that is collapsed until a reader opens it."""
     return "\n".join([f"<details><summary>{escape(summary)}</summary>", *parts, "</details>"])
 
 
 def tiles(figures: dict[str, str]) -> str:
-    """Return a few figures in large letters, each above its name."""
+    """Return a few values in large letters, each above its name."""
     boxes = (
         f"<div><strong>{escape(figure)}</strong><span>{escape(name)}</span></div>"
         for name, figure in figures.items()
@@ -46,9 +46,10 @@ def table(
     kind: str = "",
     links: Mapping[str, str] | None = None,
 ) -> str:
-    """Return a table that scrolls by itself; ``bold`` marks the largest number of each column.
+    """Return a table; ``bold`` marks the largest number of each column.
 
-    ``links`` has the anchors on the page that texts in the first column lead to.
+    A wide table gets its own scroll bar. ``links`` maps texts in the first column to the anchors on
+    the page that they link to.
     """
     columns = [*zip(*rows, strict=True)]
     is_number = [

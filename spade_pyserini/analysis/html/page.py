@@ -1,6 +1,6 @@
 """A complete HTML page: its template and style sheet.
 
-Colours are variables of the style sheet, which follows the reader's choice of light or dark.
+Colours are variables of the style sheet, which follows the light or dark mode of the browser.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from html import escape
 
 
 def page(title: str, sections: Iterable[str]) -> str:
-    """Return a page with these sections. Its policy forbids scripts and external resources."""
+    """Return a page with these sections. It forbids scripts and external resources."""
     return PAGE.format(title=escape(title), style=STYLE, body="\n".join(sections))
 
 

@@ -1,4 +1,4 @@
-"""Effectiveness, latency and index size over alpha, gamma, k and prune_ratio."""
+"""Sweeps: effectiveness, latency and index size for values of alpha, gamma, k, prune_ratio."""
 
 from typing import TYPE_CHECKING
 

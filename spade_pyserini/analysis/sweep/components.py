@@ -1,4 +1,8 @@
-"""Impact vectors of other settings, computed from the components without the model."""
+"""Compute impact vectors for other settings from saved components, without the model.
+
+The components of a document are the vectors that the model's two encoders give for it, before they
+are combined.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import ImpactVector
 
-SPARE = 10_000  # columns to add at a time for terms that are no WordPieces
+SPARE = 10_000  # columns to add at a time for terms that are not WordPieces
 
 
 class Components:
@@ -37,7 +41,7 @@ class Components:
         self.source, self.alphas = source, list(dict.fromkeys(alphas))
         self.manifest = VectorManifest.load(source)
         self.wordpieces = WordPieces.load(tokenizer_path(source))
-        # Words that are terms, but no WordPieces, get numbers as they come.
+        # Terms that are words, but not WordPieces, get the next free number when they occur.
         self._term_ids = {term: term_id for term_id, term in enumerate(self.wordpieces.terms)}
         self.frequency: Counter[str] = Counter()
         self.largest = torch.zeros(len(self.alphas), len(self._term_ids))
@@ -54,10 +58,7 @@ class Components:
                 row[term_ids] = torch.maximum(row[term_ids], self._weights(vector, terms, alpha))
 
     def frequent(self, gamma: float) -> set[str]:
-        """Return the terms that occur in more than a share gamma of the expansion vectors.
-
-        Corpus-level pruning removes them.
-        """
+        """Return the terms that occur in more than a share gamma of the expansion vectors."""
         limit = gamma * self.manifest.documents
         return {term for term, count in self.frequency.items() if count > limit}
 
@@ -77,7 +78,8 @@ class Components:
     ) -> VectorManifest:
         """Write the vectors of all documents, with their manifest and tokenizer.
 
-        ``prune_ratio`` is by default that of the encoding.
+        The terms ``removed`` are left out, also of documents that contain them. Without
+        ``prune_ratio``, the ratio of the encoding is used.
         """
         bits = self.manifest.settings.bits
         settings = replace(self.manifest.settings, alpha=alpha, scale=scale)
@@ -105,7 +107,7 @@ class Components:
         return manifest
 
     def _terms(self, vector: ComponentVector, removed: set[str] | None = None) -> list[str]:
-        """Return the document's terms in the order of the vocabulary."""
+        """Return the document's terms without ``removed``, in the order of the vocabulary."""
         terms = (vector.weighting.keys() | vector.expansion.keys()) - (removed or set())
         last = len(self._term_ids)
         return sorted(terms, key=lambda term: (self._term_ids.get(term, last), term))

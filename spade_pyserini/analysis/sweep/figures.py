@@ -23,7 +23,7 @@ def draw_figures(rows: list[Row], measure: str, folder: Path) -> list[Path]:
     varying = [name for name in PARAMETERS if len({row[name] for row in rows}) > 1]
     figures = {name: _over(name, rows, varying, measure) for name in varying}
     figures["tradeoff"] = _tradeoff(rows, varying, measure)
-    for name in {*PARAMETERS} - figures.keys():  # files of an earlier sweep
+    for name in {*PARAMETERS} - figures.keys():  # remove the figures of an earlier sweep
         for form in FORMS:
             remove(folder / f"{name}.{form}")
     paths = []
@@ -37,7 +37,10 @@ def draw_figures(rows: list[Row], measure: str, folder: Path) -> list[Path]:
 
 
 def _over(name: str, rows: list[Row], varying: list[str], measure: str) -> Figure:
-    """Draw effectiveness, latency and size over a parameter; lines for the other parameters."""
+    """Draw effectiveness, latency and size over a parameter.
+
+    There is a line for each combination of the other parameters.
+    """
     figure = Figure(figsize=(6.4, 7), layout="constrained")
     panels = figure.subplots(3, 1, sharex=True)
     others = [other for other in varying if other != name]
@@ -78,7 +81,7 @@ def _tradeoff(rows: list[Row], varying: list[str], measure: str) -> Figure:
 
 
 def _groups(rows: list[Row], names: list[str]) -> dict[str, list[Row]]:
-    """Return groups of rows that agree in these parameters, by label."""
+    """Return groups of rows with equal values of these parameters, by label."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(_label(row, names), []).append(row)

@@ -1,4 +1,4 @@
-"""The measurement of one setting on a real index: vectors, Lucene index, search."""
+"""Measure one setting: write its vectors, build a Lucene index, and search it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def measure_setting(
     """Build the index of a setting in the folder ``work``, search it, and remove it.
 
     ``warm_up`` is the number of passes over the topics before those that are timed. ``queries``
-    makes the encoder of the queries, if the vectors need a neural one.
+    creates the query encoder, if the vectors need a neural one.
     """
     with _temporary(work):
         sizes = _build(components, setting, work)
@@ -77,8 +77,8 @@ def _search(
 ) -> tuple[list[Ranking], float]:
     """Search one query at a time; return the rankings and the milliseconds per query.
 
-    The latency is that of the fastest pass over the topics, which other processes on the machine
-    disturbed least.
+    The latency is that of the fastest pass over the topics, which is least disturbed by other
+    processes on the machine.
     """
     seconds = []
     with ImpactSearcher(index, queries=queries) as searcher:

@@ -22,16 +22,16 @@ class SweepOptions:
     """The grid of a sweep and its measures.
 
     alpha: weights of term expansion, the paper's alpha.
-    gamma: shares of documents; terms in more expansion vectors than that are removed, the paper's
-        gamma. 1 removes none.
-    k: numbers of expansion terms per token; that of the components by default.
-    prune_ratio: terms below these fractions of the document's largest weight are dropped; that of
-        the components by default.
+    gamma: shares of documents, the paper's gamma; a term in a larger share of the expansion vectors
+        is removed from all vectors. 1 removes none.
+    k: numbers of expansion terms per token; by default, the k of the components.
+    prune_ratio: terms below these fractions of the document's largest weight are dropped; by
+        default, the ratio of the components.
     measures: the measures of each setting.
     level: the lowest grade that binary measures count as relevant.
     overwrite: discard the results of earlier calls.
-    queries: makes the encoder of the queries, for vectors that need a neural one. Its time is part
-        of the latency.
+    queries: creates the query encoder, for vectors that need a neural one. The time to encode
+        queries is part of the latency.
     """
 
     alpha: Sequence[float] = ALPHAS
@@ -52,14 +52,14 @@ class SweepOptions:
 
 
 class Origin(NamedTuple):
-    """The corpus and the model of the components; needed to encode with another k."""
+    """The corpus and the encoder of the components, which are needed to encode with another k."""
 
     corpus: Corpus
     encoder: DocumentEncoder
 
 
 class Setting(NamedTuple):
-    """A point of the grid."""
+    """A combination of parameter values, a point of the grid."""
 
     alpha: float
     gamma: float

@@ -1,4 +1,4 @@
-"""Encode the corpus again, with its model, to get the components for another k."""
+"""Encode the corpus again with the same model, to get the components for another k."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_origin(manifest: VectorManifest, origin: Origin | None) -> None:
     encoder = _configured(origin.encoder, manifest, settings.k)
     if encoder.fingerprint != settings.model_fingerprint:
         raise ArtifactError(
-            "another model produced the components; give the one that did, with model=NAME"
+            "another model produced the components; give that model with model=NAME"
         )
     if _digests(origin.corpus, settings.shard_size) != [
         shard.input_sha256 for shard in manifest.shards
@@ -33,7 +33,7 @@ def check_origin(manifest: VectorManifest, origin: Origin | None) -> None:
 
 
 def _digests(corpus: Corpus, shard_size: int) -> list[str]:
-    """Digests of the documents of each shard."""
+    """Return a digest of the documents of each shard."""
     documents = iter(corpus)
     digests = []
     while shard := list(itertools.islice(documents, shard_size)):

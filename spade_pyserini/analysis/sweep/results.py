@@ -1,4 +1,4 @@
-"""``sweep.csv``: a row for each measured setting, and a manifest of the sweep's inputs."""
+"""The results of a sweep: a row of ``sweep.csv`` for each setting, and a manifest of the inputs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from spade_pyserini.formats.tables import render
 
 FORMAT = "spade_pyserini.sweep/1"
 PARAMETERS = ["alpha", "gamma", "k", "prune_ratio"]
-LATER = {"prune_ratio": 0.0}  # parameters that sweeps of older versions do not have
+LATER = {"prune_ratio": 0.0}  # parameters that older results lack, and their values there
 COSTS = ["ms per query", "index MB", "terms per document", "documents", "removed terms"]
 CURE = "choose another output, or pass overwrite=True to replace it"
 Row = dict[str, float]
 
 
 class Results:
-    """The rows of the sweep in a folder.
+    """The rows of ``sweep.csv`` in the folder of a sweep.
 
-    ``digests`` are those of the sweep's inputs. If the folder has the results of other inputs, that
-    is an error, unless ``overwrite`` removes them.
+    ``digests`` are the digests of the sweep's inputs. If the folder has results of other inputs,
+    `OutputExistsError` is raised, or ``overwrite`` removes these results.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Results:
             if saved.get("columns") == self._older_columns:
                 saved["columns"] = self.columns
             if differing := [name for name in values if saved.get(name) != values[name]]:
-                message = f"{self.path} has results of other {' and '.join(differing)}"
+                message = f"{self.path} was written with different {' and '.join(differing)}"
                 raise OutputExistsError(f"{message}; {CURE}")
             self.rows = self._read()
         elif self.path.exists():
@@ -53,7 +53,7 @@ class Results:
 
     @property
     def _older_columns(self) -> list[str]:
-        """The columns of an older version."""
+        """The columns that older versions wrote."""
         return [name for name in self.columns if name not in LATER]
 
     def __contains__(self, setting: tuple[float, ...]) -> bool:
@@ -61,7 +61,7 @@ class Results:
         return any([_cell(row[name]) for name in PARAMETERS] == cells for row in self.rows)
 
     def add(self, row: Row) -> None:
-        """Add a row and write all of them."""
+        """Add a row, and write all rows to the file."""
         self.rows.append(row)
         self.rows.sort(key=lambda row: (row["k"], row["prune_ratio"], -row["gamma"], row["alpha"]))
         with atomic_write(self.path) as stream:

@@ -46,7 +46,9 @@ def sweep(
     source, output, options = Path(components), Path(output), options or SweepOptions()
     manifest = verify(source)
     if not any(topic.qid in qrels for topic in topics):
-        raise NoCommonTopicError("the topics and the qrels have no topic in common")
+        raise NoCommonTopicError(
+            "the topics and the qrels have no topic in common; give qrels of these topics"
+        )
     ks = dict.fromkeys(options.k or [manifest.settings.k])
     if any(k != manifest.settings.k for k in ks):
         check_origin(manifest, origin)
@@ -92,7 +94,7 @@ def _remove_runs(folder: Path) -> None:
 def run_path(folder: Path, setting: Setting) -> Path:
     """Return the path of a setting's run in the folder of a sweep."""
     alpha, gamma, k, ratio = setting
-    # Older versions have no prune_ratio: without it, the file name is the same as theirs.
+    # Older versions had no prune_ratio: for a ratio of 0, the file name is the same as theirs.
     pruned = f".prune-{ratio:g}" if ratio else ""
     return folder / f"run.alpha-{alpha:g}.gamma-{gamma:g}.k-{k}{pruned}.txt"
 
@@ -104,7 +106,7 @@ def _grid(options: SweepOptions, k: int, prune_ratio: float) -> list[Setting]:
 
 
 def _scores(qrels: Qrels, rankings: list[Ranking], options: SweepOptions) -> Row:
-    """The measures of a run by their names in the table."""
+    """Return the measures of a run by their column names in the table."""
     measures = {measure_name(m): at_level(m, options.level) for m in options.measures}
     scores = evaluate_run(qrels, rankings, list(measures.values()))
     return {name: round(scores[measure], 4) for name, measure in measures.items()}
@@ -113,7 +115,7 @@ def _scores(qrels: Qrels, rankings: list[Ranking], options: SweepOptions) -> Row
 def _digests(
     manifest: VectorManifest, topics: list[Topic], qrels: Qrels, level: int
 ) -> dict[str, str]:
-    """Digests of everything besides the settings that the results depend on."""
+    """Return digests of the inputs of a sweep: components, topics and judgements."""
     inputs = {
         "components": [manifest.corpus_fingerprint, manifest.settings.recorded()],
         "topics": topics,
