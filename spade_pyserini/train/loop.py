@@ -74,7 +74,7 @@ class Trainer(TrainingLoop):
         recipe = run.recipe
         model = start_model(recipe).to(self.accelerator.device)
         dev = load_dev_sets(recipe, model.wordpieces, run.data_dir)
-        self.model, extensions = extend(recipe, self.data, model)
+        self.model, extensions = extend(run, self.data, model)
         self.objective = Objective(recipe, self.data, self.model, extensions)
         self.trained = [x for x in ENCODERS if recipe.cotraining.strategy in (*DUAL, x)]
         self.optimizers = {

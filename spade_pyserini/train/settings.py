@@ -309,6 +309,11 @@ class DistillationSettings:
     loss: ``kl`` or ``margin_mse``.
     distillation_weight: weight of this loss.
     dense_weight: a further factor of the dense teacher's loss.
+    pool_queries: number of queries, the nearest of a pool, that each document of a batch is
+        compared with, see `spade_pyserini.train.beyond.query_pool`; 0 for no pool. The teachers are
+        the bi-encoders of the tables ``[[teaching.teachers]]``.
+    pool: names or paths of further topics for the pool, which always has the training queries.
+    pool_weight: weight of the loss of the pool.
     """
 
     teacher: str | None = None
@@ -318,12 +323,19 @@ class DistillationSettings:
     loss: str = "kl"
     distillation_weight: float = 1.0
     dense_weight: float = 1.0
+    pool_queries: int = 0
+    pool: tuple[str, ...] = ()
+    pool_weight: float = 1.0
 
     def __post_init__(self) -> None:
         check("distillation.loss must be kl or margin_mse", self.loss in ("kl", "margin_mse"))
         check_not_negative(self, ("distillation_weight", "dense_weight", "teacher_bm25"))
-        needless = self.teacher_bm25 and not self.dense_teacher
-        check("teacher_bm25 needs a dense_teacher; add dense_teacher=NAME", not needless)
+        check_not_negative(self, ("pool_queries", "pool_weight"))
+        needless = self.teacher_bm25 and not (self.dense_teacher or self.pool_queries)
+        message = "teacher_bm25 needs a dense_teacher or a pool; add dense_teacher=NAME"
+        check(f"{message}, or pool_queries=12", not needless)
+        usable = self.pool_queries > 0 or not self.pool
+        check("pool needs pool_queries; add pool_queries=12", usable)
 
 
 @dataclass(frozen=True)

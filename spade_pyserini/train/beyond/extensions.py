@@ -13,6 +13,7 @@ from spade_pyserini.models.term_counts import (
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.train.beyond.distillation import DenseDistillation, RunDistillation
 from spade_pyserini.train.beyond.inflections import with_inflections
+from spade_pyserini.train.beyond.query_pool import open_query_pool
 from spade_pyserini.train.beyond.query_templates import QueryTemplates
 from spade_pyserini.train.beyond.sparsity import Sparsity
 from spade_pyserini.train.beyond.teachers import BM25Teacher, DenseTeacher
@@ -20,14 +21,16 @@ from spade_pyserini.train.beyond.term_weights import TermWeights, initialize_ter
 from spade_pyserini.train.data import TrainingData
 from spade_pyserini.train.extension import Extension, Extensions
 from spade_pyserini.train.recipe import Recipe
+from spade_pyserini.train.run import Run
 from spade_pyserini.train.settings import Teacher
 
 
-def extend(recipe: Recipe, data: TrainingData, model: SpadeModel) -> tuple[SpadeModel, Extensions]:
+def extend(run: Run, data: TrainingData, model: SpadeModel) -> tuple[SpadeModel, Extensions]:
     """Return the model with the settings of the extensions, and the extensions.
 
     With the paper's settings, ``model`` is returned unchanged, without extensions.
     """
+    recipe = run.recipe
     model = with_inflections(model, recipe.term_weights.forms)
     counts = _count_terms(recipe, data, model)
     if recipe.model.expansion_terms:
@@ -41,6 +44,10 @@ def extend(recipe: Recipe, data: TrainingData, model: SpadeModel) -> tuple[Spade
         extensions.append(TermWeights(recipe.term_weights, data, model, counts))
     if recipe.distillation.dense_teacher:
         extensions.append(dense_distillation(recipe, data, model.wordpieces, counts))
+    if recipe.distillation.pool_queries:
+        bm25 = _bm25_teachers(recipe, model.wordpieces, counts)
+        scores = Extensions([*extensions]).scores
+        extensions.append(open_query_pool(run, data, model.wordpieces, scores, bm25))
     if data.teacher:
         extensions.append(RunDistillation(recipe.distillation, data))
     if recipe.losses.flops or recipe.losses.l1:
@@ -59,8 +66,16 @@ def dense_distillation(
     teacher = listed.get(("bi-encoder", name), default)
     options = teacher.max_length, teacher.pooling, teacher.query_prefix
     dense = DenseTeacher(open_bi_encoder(teacher.model, *options))
-    bm25 = [BM25Teacher(wordpieces, part, length) for part in counts if settings.teacher_bm25]
-    return DenseDistillation(settings, data, dense, bm25)
+    return DenseDistillation(settings, data, dense, _bm25_teachers(recipe, wordpieces, counts))
+
+
+def _bm25_teachers(
+    recipe: Recipe, wordpieces: WordPieces, counts: list[TermCounts]
+) -> list[BM25Teacher]:
+    """A BM25 teacher for each collection, or none if ``teacher_bm25`` is 0."""
+    if not recipe.distillation.teacher_bm25:
+        return []
+    return [BM25Teacher(wordpieces, part, recipe.model.max_length) for part in counts]
 
 
 def _count_terms(recipe: Recipe, data: TrainingData, model: SpadeModel) -> list[TermCounts]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,7 +23,9 @@ from spade_pyserini.train.settings import Teacher
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DOCUMENTS = 2000  # documents whose embeddings are written to the cache at once
+    from spade_pyserini.models.bi_encoder import Embed
+
+TEXTS = 2000  # texts whose embeddings are written to the cache at once
 QUERIES = 512  # queries that are compared with all documents at once
 
 
@@ -40,10 +43,15 @@ def open_scorer(teacher: Teacher, cache: ScoreCache) -> Scorer:
     if not teacher.model:
         raise UsageError("recipe: a table [[teaching.teachers]] needs a model")
     if teacher.kind == "bi-encoder":
-        options = teacher.max_length, teacher.pooling, teacher.query_prefix
-        key = ["bi-encoder", *options]
-        return BiEncoderScorer(open_bi_encoder(teacher.model, *options), key, cache)
+        return open_embedder(teacher, cache)
     return CrossEncoderScorer(teacher, cache)
+
+
+def open_embedder(teacher: Teacher, cache: ScoreCache) -> BiEncoderScorer:
+    """Load a bi-encoder; ``cache`` stores its embeddings."""
+    options = teacher.max_length, teacher.pooling, teacher.query_prefix
+    key = ["bi-encoder", *options]
+    return BiEncoderScorer(open_bi_encoder(teacher.model, *options), key, cache)
 
 
 class CrossEncoderScorer:
@@ -65,7 +73,7 @@ class CrossEncoderScorer:
 
 
 class BiEncoderScorer:
-    """Cosines of a bi-encoder. Embeddings of documents are cached, those of queries are not."""
+    """Cosines of a bi-encoder, with a cache of embeddings."""
 
     def __init__(self, model: BiEncoder, key: list[object], cache: ScoreCache) -> None:
         self._model, self._cache, self.digest = model, cache, model.digest
@@ -93,18 +101,31 @@ class BiEncoderScorer:
                 found[topic.qid] = [docids[position] for position in row]
         return found
 
+    def embed_queries(self, texts: list[str]) -> NDArray[np.float32]:
+        """Return the embeddings of queries, [texts, m]."""
+        key = [*self._key, "queries"]
+        return np.concatenate(list(self._blocks(texts, key, self._model.embed_queries)))
+
+    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
+        """Return the embeddings of documents, [texts, m]."""
+        self._embed(texts)
+        return np.stack([self._embeddings[text] for text in texts])
+
     def _embed(self, texts: list[str]) -> None:
-        """Embed the texts that have no embedding yet."""
-        new = [text for text in texts if text not in self._embeddings]
-        starts = range(0, len(new), DOCUMENTS)
+        """Embed the documents that have no embedding yet."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._embeddings]
+        blocks = self._blocks(new, self._key, self._model.embed_documents)
+        for start, rows in zip(range(0, len(new), TEXTS), blocks, strict=True):
+            self._embeddings |= dict(zip(new[start : start + TEXTS], rows, strict=True))
+
+    def _blocks(
+        self, texts: list[str], key: list[object], embed: Embed
+    ) -> Iterator[NDArray[np.float32]]:
+        """Yield the embeddings of each block of texts, from the cache if they are in it."""
+        starts = range(0, len(texts), TEXTS)
         for start in progress_bar(starts, "embedding", "blocks", len(starts)):
-            block = new[start : start + DOCUMENTS]
-
-            def compute(block: list[str] = block) -> NDArray[np.float32]:
-                return self._model.embed_documents(block)
-
-            rows = self._cache.get([*self._key, _digest(*block)], compute)
-            self._embeddings |= dict(zip(block, rows, strict=True))
+            block = texts[start : start + TEXTS]
+            yield self._cache.get([*key, _digest(*block)], partial(embed, block))
 
 
 def _model_digest(model: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import torch
@@ -49,26 +48,21 @@ class BM25Teacher:
     def __init__(self, wordpieces: WordPieces, counts: TermCounts, max_length: int) -> None:
         self._wordpieces, self._max_length = wordpieces, max_length
         self._mean_length = counts.mean_length or 1.0
-        # The vocabulary may be padded: the last rows of the counts belong to no term.
-        self._idf = dict(zip(wordpieces.terms, counts.idf.tolist(), strict=False))
+        self._idf = counts.idf
 
     def scores(self, queries: list[str], documents: list[str]) -> Tensor:
         """Return the BM25 scores, [queries, documents]."""
-        queried = [self._wordpieces.query_terms(text) for text in queries]
-        batch = self._wordpieces.document_ids(documents, self._max_length)
-        weights = [self._weights(ids) for ids in batch]
-        return torch.tensor(
-            [
-                [sum(document.get(term, 0.0) for term in terms) for document in weights]
-                for terms in queried
-            ]
-        )
+        vectors = self.vectors(documents)
+        terms = [self._wordpieces.query_ids(text) for text in queries]
+        return torch.stack([vectors[:, ids].sum(dim=1) for ids in terms])
 
-    def _weights(self, ids: list[int]) -> dict[str, float]:
-        """Return BM25's weight of each term in a document, which is given as WordPiece ids."""
-        terms = [self._wordpieces.terms[term_id] for term_id in ids[1:-1]]  # no [CLS] and [SEP]
-        norm = K1 * (1 - B + B * len(terms) / self._mean_length)
-        return {
-            term: self._idf[term] * (K1 + 1) * count / (count + norm)
-            for term, count in Counter(terms).items()
-        }
+    def vectors(self, documents: list[str]) -> Tensor:
+        """Return BM25's weight of every term in each document, [documents, |V|]."""
+        vectors = torch.zeros(len(documents), len(self._idf))
+        batch = self._wordpieces.document_ids(documents, self._max_length)
+        for row, ids in enumerate(batch):
+            terms = torch.tensor(ids[1:-1], dtype=torch.long)  # no [CLS] and [SEP]
+            norm = K1 * (1 - B + B * len(terms) / self._mean_length)
+            terms, counts = torch.unique(terms, return_counts=True)
+            vectors[row, terms] = self._idf[terms] * (K1 + 1) * counts / (counts + norm)
+        return vectors

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -14,6 +16,7 @@ from spade_pyserini.train.data import load_training_data
 from spade_pyserini.train.initial_model import start_model
 from spade_pyserini.train.objective import Objective
 from spade_pyserini.train.queries import query_vectors
+from spade_pyserini.train.run import Run
 
 
 def test_a_share_of_the_queries_is_put_into_templates() -> None:
@@ -32,12 +35,12 @@ def test_a_share_of_the_queries_is_put_into_templates() -> None:
 
 
 def test_the_model_gets_queries_in_templates_and_the_teacher_without(
-    recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The query vectors of the loss contain templates; the teacher gets queries without them."""
     changed = recipe.change(template_share=1.0, dense_teacher="minilm")
     data = load_training_data(changed)
-    model, extensions = extend(changed, data, start_model(changed))
+    model, extensions = extend(Run("train", changed, tmp_path), data, start_model(changed))
     objective = Objective(changed, data, model, extensions)
     samples = [0, 5, 3]
     plain = data.query_texts(samples)
