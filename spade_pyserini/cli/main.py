@@ -16,6 +16,7 @@ from spade_pyserini.cli import registry
 from spade_pyserini.cli.flags import empty_names, flag_names, with_flags
 from spade_pyserini.errors import SpadeError, is_out_of_memory
 from spade_pyserini.formats.atomic import FULL, is_full
+from spade_pyserini.memory_limit import limit_is_too_low
 
 NO_MEMORY = (
     "there is not enough memory; choose smaller sizes (batch, model), close other programs, "
@@ -59,6 +60,9 @@ def run_command(name: str, arguments: list[str], prog: str) -> int:
         print(f"error: {empty[0]} is empty; give a value, or leave it out", file=sys.stderr)
         return 2
     log_to_stderr(options.verbose)
+    if limit_is_too_low():
+        print(f"error: {NO_MEMORY}", file=sys.stderr)
+        return 1
     try:
         os.getcwd()  # noqa: PTH109 - only the error is needed, not a Path
     except FileNotFoundError:

@@ -11,6 +11,7 @@ import subprocess
 
 from spade_pyserini.errors import JavaError
 from spade_pyserini.lucene.runtime import Java
+from spade_pyserini.memory_limit import memory_limit
 
 COLLECTOR = "-XX:+UseSerialGC"
 
@@ -22,7 +23,7 @@ def check_environment(java: Java, options: list[str]) -> None:
     except FileNotFoundError:
         message = "the current folder was deleted, and Java needs one"
         raise JavaError(f"{message}; change to another folder") from None
-    if _memory_is_limited():
+    if memory_limit() is not None:
         _try_to_start(java, options)
 
 
@@ -36,15 +37,6 @@ def memory_options() -> list[str]:
     # Leave out options that the user sets: Java refuses options that contradict each other.
     options = {"-Xm": "-Xms32m", "GC": COLLECTOR}
     return [option for sign, option in options.items() if sign not in chosen]
-
-
-def _memory_is_limited() -> bool:
-    """Return whether this process has a limit on its address space, as ``ulimit -v`` sets it."""
-    try:
-        import resource
-    except ModuleNotFoundError:  # not on Windows
-        return False
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def _try_to_start(java: Java, options: list[str]) -> None:
