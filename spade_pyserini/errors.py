@@ -11,8 +11,9 @@
     ├── JavaError              no suitable Java, or an error in Java
     └── UsageError             exit code 2: the arguments are wrong
 
-A command prints the message of a ``SpadeError`` or ``OSError`` as one line and exits, and says so
-if memory ran out. Any other exception is a bug in this package and shows its traceback.
+A command prints the message of a ``SpadeError`` or ``OSError`` as one line and exits. If memory ran
+out, it prints a message about that. Any other exception is a bug in this package, and its traceback
+is shown.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def _verdict(gain: float, model: str) -> str:
     """Return a sentence that compares the fine-tuned model with the model before."""
     if gain > 0:
         rise = f"better than {model} on these queries: MRR@10 rose by {gain:.4f}"
-        return f"{rise}; they also chose the checkpoint, so measure the gain on other queries, too"
+        return f"{rise}; the checkpoint was chosen on the same queries, so measure on others, too"
     guide = "see the guide (docs/guide/fine-tuning.md)"
     return f"not better than {model} on these queries: keep using {model}, or {guide}"
 

@@ -63,7 +63,7 @@ def _read_expanded(
 ) -> Iterator[LocatedDocument]:
     if _is_in_corpus_order(path):
         on_error = (
-            raise_error  # after a skipped document, no later line would belong to its document
+            raise_error  # lines have no ids: skip a document, and all later lines belong to others
         )
     for located, text in zip_expansions(read(on_error), path, per_document):
         document = located.document

@@ -19,7 +19,7 @@ from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import SpadeError
 from spade_pyserini.records import Ranking
 
-LEAST = 0.5  # smallest length of the query relative to the document, in characters
+LEAST = 0.5  # a query must have at least this share of the characters of the document
 
 
 def own_documents(
@@ -48,7 +48,7 @@ def own_documents(
             if document.docid in candidates
             and agree(queries.get(document.docid, ""), document.contents)
         )
-    except (SpadeError, OSError):  # the result is used only for a note
+    except (SpadeError, OSError):  # no error: the result only adds a note to the output
         return frozenset()
 
 

@@ -14,8 +14,8 @@ RENAME_EXCHANGE = 2  # from <linux/fs.h>
 def exchange(first: Path, second: Path) -> None:
     """Give each of two existing folders the name of the other.
 
-    Atomic on Linux. On other systems, and on file systems that do not support it, first ``second``
-    and then ``first`` is missing for a moment.
+    Atomic on Linux, if the file system supports it. Otherwise, there is a moment when ``second``
+    does not exist, and then one when ``first`` does not exist.
     """
     if not _exchange_at_once(first, second):
         spare = first.with_name(f"{first.name}.old")

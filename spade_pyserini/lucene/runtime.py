@@ -108,7 +108,7 @@ def lucene_version(jar: Path) -> int:
 
 
 def environment(java: Java | None = None) -> dict[str, str]:
-    """Return environment variables with which a child process uses ``java`` (or `find_java`)."""
+    """Return variables that make a child process use ``java``, by default that of `find_java`."""
     java = java or find_java()
     path = os.pathsep.join([str(java.home / "bin"), os.environ.get("PATH", "")])
     return {**os.environ, "JAVA_HOME": str(java.home), "PATH": path}

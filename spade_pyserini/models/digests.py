@@ -18,7 +18,7 @@ from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
 
 FORMAT = "spade_pyserini.digests/1"
 DIGESTS = "digests.json"
-SETTINGS = "config.json"  # people edit it: a change gives a warning, not an error
+SETTINGS = "config.json"  # users may edit this file, so a change causes a warning, not an error
 CURE = "copy or download the model again"
 
 logger = logging.getLogger(__name__)

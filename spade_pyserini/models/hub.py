@@ -23,7 +23,7 @@ UNTRAINED = "untrained-minilm"
 DEFAULT = "spade-mini"
 SUFFIX = ".safetensors"
 WEIGHTS = f"model{SUFFIX}"
-INNER = "document_0_Transformer"  # the document side of a saved `SparseEncoder`
+INNER = "document_0_Transformer"  # the folder of the document encoder in a saved `SparseEncoder`
 FILES = ["config.json", WEIGHTS, "tokenizer.json"]
 # Files to download: settings, weights and vocabularies, but never code or pickled weights.
 DOWNLOADED = [*FILES, DIGESTS, "*.json", f"*{SUFFIX}", "vocab.txt", "*/vocab.txt"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FILES = ("model.onnx", "onnx/model.onnx")
-BATCH = 32  # texts of one batch, of similar length
+BATCH = 32  # number of texts in a batch
 Input = str | tuple[str, str]
 
 

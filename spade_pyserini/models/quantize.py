@@ -12,7 +12,7 @@ def largest_impact(bits: int) -> int:
 
 
 def quantize(weights: Tensor, scale: float, bits: int) -> Tensor:
-    """Multiply by ``scale``, round, and limit to 0 (no posting) up to the largest impact."""
+    """Multiply by ``scale`` and round; clip to 0 (no posting) and to the largest impact."""
     return torch.round(weights * scale).clamp_(0, largest_impact(bits)).to(torch.int32)
 
 

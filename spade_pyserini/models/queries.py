@@ -169,7 +169,7 @@ def open_queries(
 
 
 def as_queries(source: WordPieces | QueryEncoder) -> QueryEncoder:
-    """Return a query encoder; for a tokenizer, the encoder of boolean queries."""
+    """Return a query encoder unchanged; for a tokenizer, return the encoder of boolean queries."""
     return BooleanQueries(source) if isinstance(source, WordPieces) else source
 
 
@@ -177,7 +177,7 @@ def check_vocabulary(queries: QueryEncoder, wordpieces: WordPieces, source: obje
     """Raise `UsageError` if queries and ``source`` have different vocabularies."""
     if queries.wordpieces.fingerprint != wordpieces.fingerprint:
         message = f"the query encoder has another vocabulary than {source}"
-        raise UsageError(f"{message}; give one with the same vocabulary")
+        raise UsageError(f"{message}; give a query encoder with the same vocabulary")
 
 
 def check_queries(expected: QuerySide, queries: QueryEncoder, source: object) -> None:
@@ -190,7 +190,7 @@ def check_queries(expected: QuerySide, queries: QueryEncoder, source: object) ->
     given = queries.side
     if given.kind != expected.kind:
         needed = f"{expected.kind} queries" + (f" of {expected.model}" if expected.model else "")
-        message = f"{source} needs {needed}, not {given.kind} ones"
+        message = f"{source} needs {needed}, not {given.kind} queries"
         if expected.kind == NEURAL:
             raise UsageError(f"{message}; give query_encoder={expected.model}")
         raise UsageError(f"{message}; leave out query_encoder=NAME")
@@ -201,5 +201,5 @@ def check_queries(expected: QuerySide, queries: QueryEncoder, source: object) ->
         )
     if given.prompt != expected.prompt:
         shown = f"{expected.prompt!r}, not {given.prompt!r}"
-        message = f"the prompt of queries for {source} is {shown}"
+        message = f"the text before each query (prompt) for {source} must be {shown}"
         raise UsageError(f"{message}; give a query encoder with the same prompt")

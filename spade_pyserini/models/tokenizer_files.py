@@ -19,7 +19,7 @@ from spade_pyserini.formats.known_files import identity
 
 NAME = "tokenizer.json"
 MOST_BYTES = 1 << 28  # largest size of a tokenizer.json
-MOST_TOKENS = 10**7  # ids of all kinds of tokenizers are below it
+MOST_TOKENS = 10**7  # all ids must be below this number, in tokenizers of all kinds
 SECONDS = 60
 CURE = "copy or download the tokenizer again"
 # The texts have known and unknown words, special tokens and several scripts.
@@ -64,7 +64,7 @@ def _trial(path: str, *_: int) -> str | None:
     The other arguments identify the file, so that an unchanged file is tried once per process.
     """
     if not sys.executable:
-        return None  # Python is part of another program: nothing can be tried
+        return None  # Python is embedded in another program: no child process can be started
     command = [sys.executable, "-B", "-S", "-c", TRIAL, path, *sys.path]
     try:
         done = subprocess.run(
@@ -72,7 +72,7 @@ def _trial(path: str, *_: int) -> str | None:
         )
     except subprocess.TimeoutExpired:
         return f"a few words take longer than {SECONDS} seconds"
-    except OSError:  # no process can be started
+    except OSError:  # no child process can be started
         return None
     if not done.returncode:
         return None
@@ -88,7 +88,7 @@ def _check_definition(file: Path) -> None:
     definition = read_json_file(file, MOST_BYTES)
     model = definition.get("model")
     if not isinstance(model, dict):
-        return  # the library reports it
+        return  # the library reports this error
     added = definition.get("added_tokens") or []
     tokens = [token for token in added if isinstance(token, dict)] if type(added) is list else []
     vocabulary = model.get("vocab")
@@ -138,7 +138,7 @@ def _check_template(processor: Any, file: Path) -> None:
         return
     defined, pieces = processor.get("special_tokens"), processor.get("single")
     if not isinstance(defined, dict) or not isinstance(pieces, list):
-        return  # the library reports it
+        return  # the library reports this error
     tokens = [piece.get("SpecialToken") for piece in pieces if isinstance(piece, dict)]
     for token in tokens:
         if isinstance(token, dict) and str(token.get("id")) not in defined:

@@ -58,7 +58,7 @@ def _to_float(number: float, name: str) -> float:
     try:
         return float(number)
     except OverflowError:
-        raise UsageError(f"{name} is an integer of too many digits") from None
+        raise UsageError(f"{name} is an integer with too many digits") from None
 
 
 def _convert_table(table: Any, kind: Any, name: str) -> Any:

@@ -30,8 +30,8 @@ HITS = 100
 TRAINING, VALIDATION = "training", "validation"
 WITHOUT_HITS = "BM25 finds no document for %d of the %d %s queries; %s"
 TOO_FEW = "BM25 finds too few documents that are not relevant for %d of the %d %s queries; %s"
-RANDOM = "random documents are their negatives"
-SCORE_0 = "they stay in the validation, and BM25 scores 0 for them"
+RANDOM = "random documents are used as their negatives"
+SCORE_0 = "they stay in the validation set, where BM25 gets the score 0 for them"
 UNLABELLED = "training does not use them"
 
 

@@ -103,9 +103,9 @@ def samples_from_qrels(
     }
     for reason, left_out in reasons.items():
         if left_out:
-            message = "%d of %d training queries are not used, because %s (such as %s)"
+            message = "%d of %d training queries (such as %s) are not used, because %s"
             shown = ", ".join(left_out[:5])
-            logger.warning(message, len(left_out), len(judgements), reason, shown)
+            logger.warning(message, len(left_out), len(judgements), shown, reason)
     if not samples:
         message = f"no query has a relevant document and {wanted} negatives"
         raise InputError(f"{message}; check the qrels, or lower hard_negatives", qrels)

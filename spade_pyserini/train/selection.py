@@ -16,7 +16,7 @@ from spade_pyserini.train.validate import ALPHAS, Validation, validate
 
 
 class Figures(Protocol):
-    """The figures of a validation: a NamedTuple."""
+    """The measures of a validation; each kind of model has a NamedTuple that implements this."""
 
     @property
     def mrr(self) -> float: ...

@@ -312,7 +312,7 @@ class DistillationSettings:
     pool_queries: number of queries, the nearest of a pool, that each document of a batch is
         compared with, see `spade_pyserini.train.beyond.query_pool`; 0 for no pool. The teachers are
         the bi-encoders of the tables ``[[teaching.teachers]]``.
-    pool: names or paths of further topics for the pool, which always has the training queries.
+    pool: names or paths of topics for the pool, in addition to the training queries.
     pool_weight: weight of the loss of the pool.
     """
 

@@ -146,9 +146,9 @@ def test_the_wrong_query_encoder_is_refused(
     other = checkpoints.masked_lm(tiny_backbone, tmp_path / "splade", seed=7)
     assert "has other weights than" in refused(neural_index, "--query-encoder", other)
     message = refused(neural_index, "--query-encoder", systems["tildev2"])
-    assert "needs neural queries of splade, not boolean ones" in message
+    assert "needs neural queries of splade, not boolean queries" in message
     message = refused(tiny_index, "--query-encoder", systems["splade"])
-    assert "needs boolean queries, not neural ones" in message
+    assert "needs boolean queries, not neural queries" in message
     done = run("search", "--index", neural_index, "--query", "x", "--query-encoder", "no-where")
     assert done.code == 1 and "there is no model 'no-where'" in done.err
 

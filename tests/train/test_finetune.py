@@ -141,7 +141,7 @@ def test_from_pairs_to_a_run_and_early_stopping_and_no_gain(
     assert result.code == 0, result.err
     assert "stopped after step 60 of 80: 2 validations without improvement" in result.err
     assert "\nbetter than tiny on these queries: MRR@10 rose by 0." in result.out
-    assert "they also chose the checkpoint, so measure the gain on other queries" in result.out
+    assert "the checkpoint was chosen on the same queries, so measure on others" in result.out
     assert run_printed_commands(result, run) == [
         "spade encode --corpus my-model/pairs --model my-model/best --output encode/pairs.my-model",
         "spade index --input encode/pairs.my-model",

@@ -124,8 +124,8 @@ def test_settings(tmp_path: Path) -> None:
         ("k=2.5", "k is 2.5; expected int"),
         ("strategy=magic", "strategy must be one of cotrain, apart"),
         ("batch_size=true", "batch_size is True; expected int"),
-        (f"tau={10**400}", "tau is an integer of too many digits"),
-        (f"gammas=[{10**400}]", "gammas is an integer of too many digits"),
+        (f"tau={10**400}", "tau is an integer with too many digits"),
+        (f"gammas=[{10**400}]", "gammas is an integer with too many digits"),
     ):
         with pytest.raises(UsageError, match=message):
             changed.with_settings([setting])

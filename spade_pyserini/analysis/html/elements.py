@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-MARK = "◇"  # significant difference; importing it from evaluate.significance takes seconds
+# Marks a significant difference; a copy, because importing evaluate.significance takes seconds.
+MARK = "◇"
 NUMBER = re.compile(rf"[+-]?[\d.,]+%?[{MARK} ]?")
 MEDIA = {".svg": "image/svg+xml", ".png": "image/png"}
 

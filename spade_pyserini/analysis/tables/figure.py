@@ -13,10 +13,10 @@ MEASURE = "nDCG@10"
 
 
 def draw_tradeoff(bench: Bench) -> Path:
-    """Write ``tradeoff.svg`` into the folder of the bench; return its path.
+    """Write ``tradeoff.svg`` into the folder of the results; return its path.
 
-    The figures are those of the first collection: nDCG@10, and milliseconds per query in Lucene
-    without the encoding of queries.
+    It shows nDCG@10 and milliseconds per query on the first collection, searched with Lucene. The
+    time to encode queries is not included.
     """
     from matplotlib.figure import Figure
 

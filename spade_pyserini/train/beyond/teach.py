@@ -10,7 +10,7 @@ show whether any candidate answers the query at all, and the softmax of distilla
 
 ``teacher.<corpus>.<topics>.txt`` is a TREC run with these scores, for the settings ``teacher`` and
 ``negatives``. ``teachers.json`` lists the teachers with their checksums. The folder ``cache`` holds
-the scores of each teacher, so a killed stage continues where it was. If ``cache`` is
+the scores of each teacher, so a killed stage continues where it stopped. If ``cache`` is
 copied into the output folder of a recipe that changes only ``weight``, no score is computed again.
 """
 
