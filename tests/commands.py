@@ -38,7 +38,8 @@ class Commands:
         self.monkeypatch.setattr(sys, "argv", ["spade", *words])
         self.capfd.readouterr()
         self.caplog.clear()
-        index_logger = logging.getLogger("spade_pyserini.index")  # `spade sweep` sets its level
+        # `spade sweep` changes the level of this logger.
+        index_logger = logging.getLogger("spade_pyserini.index")
         level = index_logger.level
         try:
             code = main()

@@ -82,7 +82,7 @@ def _read_yaml(path: Path) -> list[Any]:
         entries = yaml.safe_load("\n".join(line for _, line in read_lines(path)))
     except RecursionError:
         raise InputError("YAML nested too deeply", path) from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist
+    except (yaml.YAMLError, ValueError) as error:  # a date that does not exist raises ValueError
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else None
         problem = getattr(error, "problem", error)
@@ -148,7 +148,7 @@ def _check_command(command: object, known: Container[str]) -> None:
         raise ValueError(f"the command {command!r} is not a string; write `spade COMMAND ...`")
     try:
         words = split_command(command)
-    except ValueError as error:  # an open quote, or an empty command
+    except ValueError as error:  # a quote is not closed, or the command is empty
         raise ValueError(f"the command {command!r} cannot be parsed ({error})") from None
     if not words or words[0] not in known:
         first = " ".join(command.split()[:2])

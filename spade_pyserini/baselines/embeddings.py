@@ -19,7 +19,8 @@ from spade_pyserini.sharding.plain import PlainFiles, PlainManifest, PlainShard
 from spade_pyserini.sharding.protocols import ShardRecord
 
 FORMAT = "spade_pyserini.dense/2"
-DOCIDS_FORMAT = "spade_pyserini.dense/1"  # of docid files and version 1 manifests
+# The format of files of docids, and of manifests of version 1.
+DOCIDS_FORMAT = "spade_pyserini.dense/1"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ class Sampling:
     max_new_tokens: largest number of tokens in a query.
     batch_size: documents per batch.
     seed: seed of the random numbers; each shard adds its number.
-    shard_size: documents between two saves.
+    shard_size: documents per shard; the queries of a shard are saved together.
     """
 
     per_doc: int = 40

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spade_pyserini.search import Bm25Searcher, ImpactSearcher
 
 CORPUS, TOPICS = "pydoc", "pydoc/test"
-RUN_NAME = TOPICS.replace("/", "-")  # in the names of runs
+RUN_NAME = TOPICS.replace("/", "-")  # the name of the topics in file names of runs
 MODEL = "spade-mini"
 MEASURES = ("nDCG@10", "MRR@10", "R@100")
 # The examples are development topics for which the first hit of spade-mini has grade 2. The table
@@ -29,7 +29,7 @@ MEASURES = ("nDCG@10", "MRR@10", "R@100")
 EXAMPLE_TOPICS = "pydoc/dev"
 EXAMPLES = ("18", "72", "105")
 SHOWN = 3  # hits shown for an example
-DOCUMENTS_PER_SECOND = 13  # per core, see docs/results/cost.md
+DOCUMENTS_PER_SECOND = 13  # encoded by one core, see docs/results/cost.md
 WORDS_PER_WORDPIECE = 0.75
 OTHER_SECONDS = 30  # estimated time for all steps except encoding
 
@@ -132,8 +132,8 @@ def _announcement() -> str:
     what = f"The demo encodes, indexes and searches {documents:,} documents"
     if manifest_path(Path("encode", SPADE)).exists():
         least = duration(OTHER_SECONDS)
-        return f"{what}. They are encoded already, at least in part: this takes {least} or more."
-    has_affinity = hasattr(os, "sched_getaffinity")  # macOS does not have it
+        return f"{what}. Some or all are encoded already, so the demo takes {least} or more."
+    has_affinity = hasattr(os, "sched_getaffinity")  # macOS does not have this function
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     seconds = documents / (DOCUMENTS_PER_SECOND * cores) + OTHER_SECONDS
     return (

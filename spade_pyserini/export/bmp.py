@@ -31,7 +31,7 @@ LARGEST_WEIGHT = 32
 # documents whose score equals this bound. To get a lower bound, `search` requests the next larger
 # of these numbers of hits, and an even larger one if BMP returns too few.
 ASKED = (11, 101, 1001)
-NO_TERM = "\n"  # not a term of any index
+NO_TERM = "\n"  # a term that no index has
 
 
 def write_bmp(

@@ -1,4 +1,4 @@
-"""README templates of all engines: `readme_texts`, and engines whose export is a folder."""
+"""README templates of all engines: `readme_texts` has some; exports that are folders share one."""
 
 from spade_pyserini.export import readme_texts
 

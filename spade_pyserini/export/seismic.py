@@ -18,7 +18,7 @@ from spade_pyserini.models.queries import QueryEncoder
 from spade_pyserini.records import Hit, ImpactVector
 
 NAME = "seismic"
-FILE = f"{NAME}.index.seismic"  # the suffix is Seismic's
+FILE = f"{NAME}.index.seismic"  # Seismic adds the suffix .index.seismic
 BATCH = 1000  # documents per call
 MOST_TERMS = 1 << 16  # largest vocabulary of Seismic's classes with 16-bit term ids
 

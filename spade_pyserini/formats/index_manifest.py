@@ -83,7 +83,8 @@ class IndexManifest:
     def save(self, folder: Path) -> None:
         """Write the manifest of the index in ``folder``."""
         values = {"format": FORMAT, **asdict(self)}
-        for name in LATER:  # without these, the manifest is the same as in earlier versions
+        # Defaults are left out, so that such a manifest equals one of an earlier version.
+        for name in LATER:
             if getattr(self, name) == DEFAULTS[name]:
                 del values[name]
         write_sealed(manifest_path(folder), values)

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 CATALOGUE = "pyserini.prebuilt_index_info"
 # The fields of an entry that pyserini reads
 FIELDS = ("description", "filename", "urls", "md5", "size")
-MOST_LOOKUPS = 100  # limit of names that importing pyserini looks up; pyserini 2.4 looks up 2
+MOST_LOOKUPS = 100  # most names that the import of pyserini may look up; pyserini 2.4 looks up 2
 
 
 @cache

@@ -107,7 +107,7 @@ class SpadeConfig:
             raise UsageError(f"decoder_rank must be 0 or more, not {self.decoder_rank}")
         width = _number(self.backbone, "hidden_size")
         for name in ("adapter_rank", "decoder_rank"):
-            if getattr(self, name) > width:  # a larger rank only costs memory
+            if getattr(self, name) > width:  # a larger rank only needs more memory
                 raise UsageError(
                     f"{name} is {getattr(self, name)}; it must be at most {width}, the hidden "
                     "size of the backbone"

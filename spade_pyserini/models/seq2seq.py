@@ -25,12 +25,12 @@ def load_seq2seq(name: str) -> Seq2Seq:
     def load(source: str, options: dict[str, Any]) -> Seq2Seq:
         model = AutoModelForSeq2SeqLM.from_pretrained(source, **options)
         tokenizer = AutoTokenizer.from_pretrained(source)
-        texts = ["a", "a text of several words"]  # they have different lengths, so one is padded
+        texts = ["a", "a text of several words"]  # two lengths, so that padding is tried, too
         longest = min(8, tokenizer.model_max_length)
         batch = tokenizer(
             texts, padding=True, truncation=True, max_length=longest, return_tensors="pt"
         )
-        with torch.random.fork_rng():  # fails now if the model cannot generate text
+        with torch.random.fork_rng():  # if the model cannot generate text, this fails now
             inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
             model.generate(**inputs, do_sample=True, max_new_tokens=1)
         return Seq2Seq(model, tokenizer)

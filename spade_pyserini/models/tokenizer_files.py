@@ -99,7 +99,7 @@ def _check_definition(file: Path) -> None:
 
 
 def _check_ids(vocabulary: dict[str, Any], added: list[dict[str, Any]], file: Path) -> None:
-    """Check that all ids of a tokenizer of any kind are integers in a range."""
+    """Check that all ids are integers in the allowed range, for a tokenizer of any kind."""
     for term_id in [*vocabulary.values(), *(token.get("id") for token in added)]:
         if type(term_id) is not int:
             raise InputError(f"the id of a token of the vocabulary is not an integer; {CURE}", file)
@@ -109,7 +109,7 @@ def _check_ids(vocabulary: dict[str, Any], added: list[dict[str, Any]], file: Pa
 
 
 def _check_wordpieces(vocabulary: Any, added: list[dict[str, Any]], file: Path) -> None:
-    """Check that the ids of WordPieces and added tokens are the numbers from 0 on."""
+    """Check that the ids of WordPieces and added tokens are 0, 1, 2, ... without a gap."""
     if not isinstance(vocabulary, dict) or not vocabulary:
         raise InputError("the tokenizer has no vocabulary", file)
     ids = dict(vocabulary)

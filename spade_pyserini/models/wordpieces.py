@@ -220,7 +220,8 @@ class WordPieces:
         documents = []
         for text, ids in zip(texts, self.document_ids(texts, max_length), strict=True):
             length = len(ids) - self._specials
-            if len(ids) == max_length:  # the text was probably cut
+            # The text was probably cut, so its ids are not all of its WordPieces.
+            if len(ids) == max_length:
                 length = self._count_wordpieces(text)
             documents.append(DocumentIds(ids, length, length + self._specials - len(ids)))
         return documents

@@ -33,7 +33,8 @@ def write_encoded_topics(
 
     A topic without any term is written as ``[UNK]``, and a warning is logged.
     """
-    refuse_existing(Path(output), overwrite)  # before queries are encoded, which may take long
+    # Report this before queries are encoded, which takes long.
+    refuse_existing(Path(output), overwrite)
     weights = queries.encode([topic.text for topic in topics])
     pairs = zip((topic.qid for topic in topics), weights, strict=True)
     without_terms = write_weighted_topics(pairs, Path(output), overwrite)

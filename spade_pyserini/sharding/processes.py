@@ -130,7 +130,7 @@ def _sigint_blocked() -> Iterator[None]:
 
 def _check_alive(workers: list[Any]) -> None:
     for worker in workers:
-        if worker.exitcode:  # negative for a signal
+        if worker.exitcode:  # a negative exit code is that of a signal
             cause = f"by signal {-worker.exitcode}" if worker.exitcode < 0 else "unexpectedly"
             raise SpadeError(
                 f"a worker was ended {cause} (out of memory?); finished shards are kept, run the "

@@ -100,7 +100,8 @@ def finetune(
     queries = split_queries(options, inputs, folder, data_dir)
     mined = _mined(folder, inputs.corpus.open(data_dir).name)
     recipe = _recipe(options, inputs, queries).change(**mined)
-    Run(STAGE, recipe, folder, data_dir).check_recipe()  # before mining, which takes long
+    # Report errors before mining, which takes long.
+    Run(STAGE, recipe, folder, data_dir).check_recipe()
     queries.write()
     mine_negatives(recipe, folder / "mined", data_dir=data_dir)
     before = _before(recipe, options.model, data_dir)

@@ -75,7 +75,7 @@ def silence_writer_threads() -> None:
 
 def read_log(run: Path, event: str | None = None) -> list[dict[str, Any]]:
     """Return the lines of a run's log, or only those of ``event``, without incomplete lines."""
-    if not (run / FILE).exists():  # a run without steps and validation
+    if not (run / FILE).exists():  # the run had neither steps nor validations
         return []
     lines: list[dict[str, Any]] = []
     for text in (run / FILE).read_text().splitlines():

@@ -55,7 +55,7 @@ class Run(NamedTuple):
         Stages call this once all inputs were read, so that a run with wrong inputs leaves the
         folder free for a corrected recipe.
         """
-        accelerator.wait_for_everyone()  # other processes may still check for an older run
+        accelerator.wait_for_everyone()  # until all processes have checked for an older run
         if accelerator.is_main_process:
             write_json(self.folder / RECIPE, {"stage": self.stage, **self.recipe.as_json()})
         accelerator.wait_for_everyone()

@@ -115,7 +115,7 @@ class ModelSelection(Selection[SpadeModel]):
         best = model.with_settings(alpha=alpha, max_length=length, trained=True).eval()
         docids = sorted(self.documents)
         step = max(1, len(docids) // self.recipe.model.calibration_sample)
-        spread = docids[::step]  # evenly over all collections
+        spread = docids[::step]  # spread evenly over the documents of all collections
         texts = [self.documents[docid] for docid in spread]
         best = best.with_settings(scale=calibrated_scale(SpadeEncoder(best), texts))
         best.save_pretrained(self.run / "best", half=self.recipe.model.half)

@@ -78,7 +78,7 @@ def test_no_p_value_without_a_test(files: Path, run: Commands, topics: int, reas
     page = ParsedPage(output.read_text())
     assert "mean difference-p" in page.text
     assert f"p: {reason}" in page.text
-    assert page.text.count(reason) == 2  # below the table of measures, and below the dash
+    assert page.text.count(reason) == 2  # below the table, and below the dash that replaces p
     assert "◇" not in page.text
 
 

@@ -267,5 +267,5 @@ def test_embeddings_of_an_older_version(index: Path, tiny_corpus: Path) -> None:
     assert dense_search(index, TOPICS) == rankings
     as_version_1(index, 3)
     (index / "docs0001.json").unlink()
-    with pytest.raises(ArtifactError, match="not finished"):  # no document is silently missing
+    with pytest.raises(ArtifactError, match="not finished"):  # a missing shard is an error
         dense_search(index, TOPICS)

@@ -81,7 +81,7 @@ def test_a_table_without_a_header(tmp_path: Path, run: Commands) -> None:
     run_file = tmp_path / "run.txt"
     run_file.write_text("1 Q0 A0 1 1 x\n")
     assert message in run("evaluate", "--qrels", path, "--run", run_file).err
-    path.write_text(",0,1\n0,A0,lamp\n")  # pandas numbers columns
+    path.write_text(",0,1\n0,A0,lamp\n")  # pandas writes numbers for columns without names
     assert message not in run("encode", "--corpus", path, "--output", tmp_path / "v").err
 
 

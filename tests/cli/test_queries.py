@@ -136,7 +136,7 @@ def type_at_prompt(index: Path, lines: list[str]) -> tuple[str, int]:
         while True:
             try:
                 piece = os.read(ours, 65536)
-            except OSError:  # Linux: the other end is closed
+            except OSError:  # Linux raises this error if the other end is closed
                 break
             if not piece:
                 break

@@ -211,7 +211,7 @@ def test_an_export_that_was_killed_is_completed(
     names = sorted(path.name for path in tmp_path.iterdir())
     refused = run("export", *flags)
     assert refused.code == 1 and "exists already" in refused.err
-    for name in ("x.mapping.json", "x.README.md"):  # they are written last
+    for name in ("x.mapping.json", "x.README.md"):  # the two files that are written last
         (tmp_path / name).unlink()
     assert run("export", *flags).code == 1  # another program may have written the files
     private_sibling(base).mkdir()

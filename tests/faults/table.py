@@ -53,7 +53,7 @@ class Faults:
         if problem:
             again = f"{SEED_VARIABLE}={self.seed} {repeat}"
             self.broken.append((kind, f"{problem}\n       repeat: {again}"))
-            print("BROKEN", *self.broken[-1])  # at once, because the run may take hours
+            print("BROKEN", *self.broken[-1])  # printed now, because the run may take hours
 
     def record_end(self, kind: str, code: int, err: str) -> None:
         """Count the exit code and the error message of a command with a hostile file."""

@@ -127,7 +127,8 @@ def test_a_flipped_bit_in_every_file(
     name = f"flipped bit, {kind}"
     files = _files(source) * flips
     tried = 0
-    for file in budget.within(files, least=len(files) // flips):  # each file at least once
+    # Flip a bit in each file at least once.
+    for file in budget.within(files, least=len(files) // flips):
         copy = _copy(source, tmp_path / "damaged")
         problem = _try_flip(copy.parent / file, copy, use, expected, numbers)
         tried += 1

@@ -45,12 +45,12 @@ def test_many_segments_hold_the_same_postings(
     files = sorted(tiny_vectors.glob("*.gz"))
     write_index(files, tmp_path / "x", threads=threads, total=30)
     numbers = [int(path.stem[1:], 36) for path in (tmp_path / "x").glob("*.si")]
-    assert max(numbers) > 3  # numbers start at 0, so more than four segments were written
+    assert max(numbers) > 3  # segments are numbered from 0, so there were at least five
     expected = {vector.docid: vector.impacts for vector in read_vectors(tiny_vectors)}
     with Postings(tmp_path / "x") as postings:
         indexed = postings.vectors(list(expected))
         if threads == 1:
-            assert postings.documents() == list(expected)  # in the order of the files
+            assert postings.documents() == list(expected)  # documents keep the order of the files
     assert dict(zip(expected, indexed, strict=True)) == expected
 
 

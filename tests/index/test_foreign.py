@@ -93,7 +93,8 @@ BAD_BYTES = [
     b'["b"]',
     b'{"id": "b", "vector": {"cat": 1}',
     b'{"id": "b", "contents": "\xff", "vector": {"cat": 1}}',
-    b'{"id": "b", "contents": "\xc0\xaf", "vector": {"cat": 1}}',  # an overlong form
+    # An overlong form of "/" in UTF-8.
+    b'{"id": "b", "contents": "\xc0\xaf", "vector": {"cat": 1}}',
     b'{"id": "b", "vector": {"\xed\xa0\xbd\xed\xb8\x80": 1}}',  # surrogates in UTF-8
     b'{"id": "b", "vector": {"caf\xe9": 1}}',
     b'{"id": "b", "vector": {"cat": 1}, "x": "\x01"}',

@@ -19,4 +19,4 @@ def test_documents_that_share_terms_become_neighbours() -> None:
     order = document_order(vectors)
     assert sorted(order) == list(range(400)) and order == document_order(vectors)
     neighbours = sum(first % 4 == second % 4 for first, second in pairwise(order))
-    assert neighbours > 380  # of 399 pairs; about 99 in a random order
+    assert neighbours > 380  # of 399 pairs; a random order has about 99

@@ -62,7 +62,7 @@ def test_models_of_other_systems(
     systems: dict[str, Path], tiny_corpus: Path, tmp_path: Path
 ) -> None:
     documents = list(open_corpus(str(tiny_corpus)))
-    encoder = load_encoder(systems["opensearch"], fold=False)  # keeps the weights of query terms
+    encoder = load_encoder(systems["opensearch"], fold=False)  # query terms keep their weights
     index = build(tiny_corpus, encoder, tmp_path)
     assert_same_hits(MemoryRanker(documents, encoder), index)
 

@@ -80,7 +80,7 @@ def test_a_request_in_flight_is_answered_when_the_server_stops(
     head = f"POST /expand HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
     with socket.create_connection(address, timeout=60) as connection:
         connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + body[:9])
-        server.get("/healthz")  # after this answer, the server has read the first part
+        server.get("/healthz")  # when this is answered, the server has read the first nine bytes
         server.process.send_signal(signal.SIGTERM)
         while _accepts(address):
             time.sleep(0.01)

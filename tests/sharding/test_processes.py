@@ -137,7 +137,7 @@ def test_results_in_the_queue_are_received_after_a_failure() -> None:
     deadline = time.monotonic() + 10
     while messages.qsize() < len(sent):
         assert time.monotonic() < deadline
-    time.sleep(0.2)  # until the queue's thread has written to its pipe
+    time.sleep(0.2)  # meanwhile, the thread of the queue writes to its pipe
     assert [str(result) for result in queued_results(messages)] == ["one", "other"]
 
 

@@ -41,7 +41,7 @@ class Components:
         self.source, self.alphas = source, list(dict.fromkeys(alphas))
         self.manifest = VectorManifest.load(source)
         self.wordpieces = WordPieces.load(tokenizer_path(source))
-        # A term that is a word, but not a WordPiece, gets the next free number when it first occurs.
+        # A term that is a word, not a WordPiece, gets the next free number when it first occurs.
         self._term_ids = {term: term_id for term_id, term in enumerate(self.wordpieces.terms)}
         self.frequency: Counter[str] = Counter()
         self.largest = torch.zeros(len(self.alphas), len(self._term_ids))

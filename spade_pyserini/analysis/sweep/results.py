@@ -15,7 +15,7 @@ from spade_pyserini.formats.tables import render
 
 FORMAT = "spade_pyserini.sweep/1"
 PARAMETERS = ["alpha", "gamma", "k", "prune_ratio"]
-LATER = {"prune_ratio": 0.0}  # parameters that older results lack, and their values there
+LATER = {"prune_ratio": 0.0}  # newer parameters, and the values to assume for older results
 COSTS = ["ms per query", "index MB", "terms per document", "documents", "removed terms"]
 CURE = "choose another output, or pass overwrite=True to replace it"
 Row = dict[str, float]

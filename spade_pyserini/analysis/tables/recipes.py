@@ -67,7 +67,7 @@ def _start(model: str, other_system: bool) -> dict[str, Any]:
             f"not the settings of a SpaDE model ({error}); give the folder of a SpaDE model", path
         ) from None
     if other_system:
-        shape["decoder_rank"] = 0  # other systems do not train the model's output weights
+        shape["decoder_rank"] = 0  # only SpaDE trains the low-rank part of the output weights
     return {"init": model, **shape}
 
 

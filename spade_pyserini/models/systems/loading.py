@@ -67,7 +67,7 @@ def load_encoder(
     encoder = LOADERS[system](source)
     if query_encoder is not None:
         encoder = replace(encoder, queries=_other_queries(encoder, query_encoder))
-    if encoder.queries.side.kind != NEURAL:  # other queries contain no special tokens
+    if encoder.queries.side.kind != NEURAL:  # only neural queries contain special tokens
         wordpieces = encoder.wordpieces
         encoder.model.drop(wordpieces.special_ids | wordpieces.unused_ids)
     encoder = replace(encoder, model=move(encoder.model, device))

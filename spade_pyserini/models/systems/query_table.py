@@ -56,7 +56,7 @@ def with_table(
     wordpieces, longest = system.wordpieces, config.max_length
     boolean = BooleanQueries(wordpieces, prompt)
     ordinary = [term for term in range(len(wordpieces.terms)) if term not in wordpieces.special_ids]
-    if (weights[ordinary] == 1).all():  # as in SPLADE-doc: queries are boolean anyway
+    if (weights[ordinary] == 1).all():  # as in SPLADE-doc, whose queries are boolean
         return SystemEncoder(system, config, boolean, longest)
     if source.fold:
         padded = torch.zeros(len(system.kept))

@@ -49,7 +49,7 @@ STAGE = "term-vectors"
 HELD_OUT = 2000  # number of texts to validate on; at most a tenth of all texts
 BATCH = 256  # texts that the bi-encoder embeds at once
 SAMPLE = 64  # texts from which the scale of the transform is computed
-OFFSET = 8.0  # keeps GELU in its linear range; the layer norm removes it again
+OFFSET = 8.0  # keeps GELU in its linear range; the layer norm removes this offset again
 GAIN = 0.1  # gain of the layer norm: the largest logits of a text are then about 2
 
 

@@ -96,7 +96,7 @@ def _new_system(recipe: Recipe) -> System:
         backbone = spade_backbone(settings.init, issubclass(kind, MaskedLMSystem))
     system = kind.from_backbone(backbone)
     layers = [module for module in system.modules() if isinstance(module, nn.Linear)]
-    if layers and layers[-1].out_features == 1:  # a head that weighs tokens
+    if layers and layers[-1].out_features == 1:  # the layer that gives each token a weight
         nn.init.constant_(layers[-1].bias, settings.weighting_bias)
     return system
 

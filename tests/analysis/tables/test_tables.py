@@ -72,7 +72,8 @@ def test_the_command(table: Table, run: Commands, tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "systems.4-0"
     text = done.out
     for name in TINY:
-        assert text.count(f"\n{name} ") >= 4  # two collections, the costs, the paper
+        # In the tables of two collections, of costs and of the paper.
+        assert text.count(f"\n{name} ") >= 4
     assert "uniCOIL: training\nuniCOIL: tiny\nuniCOIL: pool\n" in text
     svg = (folder / "tradeoff.svg").read_text()
     assert "<svg" in svg and text.endswith("runs/systems.4-0/tradeoff.svg\n")
