@@ -53,7 +53,7 @@ class LocatedDocument(NamedTuple):
 
 
 ReadDocuments = Callable[[OnError], Iterator[LocatedDocument]]
-"""A function that reads a corpus from the beginning and calls its argument for bad documents."""
+"""A function that reads a corpus; it calls its argument with the error of each bad document."""
 
 
 def number_documents(documents: Iterable[Document], source: str) -> Iterator[LocatedDocument]:

@@ -94,7 +94,7 @@ def load_weights(folder: Path, side: QuerySide) -> dict[str, int]:
         return {}
     path = weights_path(folder, side)
     if not path.is_file():
-        message = f"{folder}: the weights of query terms are missing: no {path.name} next to it"
+        message = f"{folder}: the weights of query terms are missing, {path.name} is not next to it"
         raise ArtifactError(f"{message}; copy this file, too, or encode or index again")
     weights: dict[str, int] = read_sealed(path, FORMAT)["weights"]
     if weights_fingerprint(weights, side.prompt) != side.fingerprint:

@@ -144,7 +144,8 @@ def _wait(indexer: Any, total: int | None) -> None:
     with counting_bar("indexing", "documents", total) as bar:
         done = False
         while not done:
-            done = indexer.done()  # read before the count, so that the last count is final
+            # Before the count: if it is true, the count below is the final one.
+            done = indexer.done()
             bar.update(indexer.documents() - bar.n)
             if not done:
                 time.sleep(POLL_SECONDS)

@@ -29,7 +29,7 @@ def translate_java_errors(index: Path, action: str, cure: str = REBUILD) -> Iter
     The message of `ArtifactError` is "INDEX: Lucene cannot ACTION this index (REASON); CURE".
     """
     jvm.start()
-    import jnius  # after start(): importing it starts a JVM if none is running
+    import jnius  # only after start(), because this import starts a JVM if none is running
 
     try:
         yield

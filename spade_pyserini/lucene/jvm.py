@@ -106,7 +106,7 @@ def _running_java() -> Java:
 def has_spade_jar() -> bool:
     """Return whether this package's jar is on the class path of the JVM.
 
-    It is not if another library started the JVM before `start` was called.
+    The jar is missing if another library started the JVM before `start` was called.
     """
     start()
     import jnius

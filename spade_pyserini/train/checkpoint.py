@@ -145,7 +145,7 @@ def weight_tensors(model: nn.Module) -> dict[str, Tensor]:
 
 
 def load_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
-    """Restore the tensors of `weight_tensors`."""
+    """Restore tensors that `weight_tensors` returned."""
     model.load_state_dict(_with_prefix(tensors, "model."), strict=not has_adapters(model))
 
 
@@ -159,7 +159,7 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer, prefix: str) -> dict[str
 
 
 def load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], name: str) -> None:
-    """Restore the tensors of `optimizer_tensors`."""
+    """Restore tensors that `optimizer_tensors` returned."""
     states: dict[int, dict[str, Tensor]] = {}
     # Earlier versions of the masked-LM stage saved their only optimizer without a name.
     for prefix in ("optimiser.", f"optimiser.{name}."):

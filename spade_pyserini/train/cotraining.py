@@ -64,7 +64,7 @@ class Cotraining:
 def hardest(objective: Objective, encode: Encode, block: list[int], count: int) -> list[int]:
     """Return the ``count`` samples of a block with the largest losses, the largest first.
 
-    Samples with equal losses keep the order of the block. ``encode`` is the encoder.
+    Samples with equal losses keep the order of the block. ``encode`` returns document vectors.
     """
     data, size = objective.data, objective.recipe.optimization.micro_batch
     losses: list[float] = []

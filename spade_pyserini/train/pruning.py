@@ -53,6 +53,6 @@ class DocumentFrequency:
         return {"counts": self.counts.clone(), "numbers": numbers}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Restore a state of `state_dict`."""
+        """Restore a state that `state_dict` returned."""
         self.counts.copy_(state["counts"])
         self.documents, self.steps = (int(number) for number in state["numbers"])

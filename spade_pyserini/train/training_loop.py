@@ -67,7 +67,7 @@ class TrainingLoop(ABC):
         return {}
 
     def restore_further(self, state: dict[str, Any]) -> None:  # noqa: B027
-        """Restore the values of `further_state`; by default there are none."""
+        """Restore values that `further_state` returned; by default there are none."""
 
     # The loop
 

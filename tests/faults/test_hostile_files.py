@@ -106,7 +106,7 @@ def attack(
 
 
 EXAMPLES = [4, pytest.param(100, marks=pytest.mark.slow)]
-MORE = [4, pytest.param(300, marks=pytest.mark.slow)]  # for faster commands
+MORE = [4, pytest.param(300, marks=pytest.mark.slow)]  # numbers of examples for faster commands
 
 
 @pytest.mark.parametrize("examples", EXAMPLES)

@@ -169,7 +169,7 @@ def test_searching_imports_no_model(tiny_index: Path) -> None:
 
 
 def test_ties_at_the_last_rank_are_broken_by_id(tmp_path: Path, tiny_index: Path) -> None:
-    """More documents have the same score than Lucene collects in the first pass."""
+    """More documents tie than Lucene collects in the first pass."""
 
     folder = tmp_path / "vectors"
     folder.mkdir()

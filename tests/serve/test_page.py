@@ -179,7 +179,7 @@ def test_a_click_on_a_term_lists_its_documents(visit: Visit) -> None:
 def test_a_pasted_text_is_expanded_while_it_is_typed(visit: Visit) -> None:
     page = visit.open("/?view=expand")
     page.locator("#text").fill("the old cat sleeps")
-    page.wait_for_selector(".impacts li", timeout=5 * TIMEOUT)  # until the model is loaded
+    page.wait_for_selector(".impacts li", timeout=5 * TIMEOUT)  # the model must be loaded first
     assert page.locator("#expand-heat .heat").text_content() == "the old cat sleeps"
     first = page.locator(".impacts .name").all_inner_texts()
     page.locator("#text").press_sequentially(" in a green tree")

@@ -20,7 +20,7 @@ def test_terms_in_more_than_gamma_of_the_documents_go_at_the_end_of_a_period() -
     kept = torch.ones(3, dtype=torch.bool)
     documents = torch.tensor([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [2.0, 3.0, 1.0], [1.0, 1.0, 0.0]])
     frequency.add(documents[:2])
-    assert frequency.prune(kept) == 0  # in the middle of a period
+    assert frequency.prune(kept) == 0  # the period has not ended
     frequency.add(documents[2:])
     assert frequency.prune(kept) == 1  # the share 4 of 4 is above gamma 0.9, 3 of 4 is not
     assert kept.tolist() == [False, True, True]

@@ -78,8 +78,8 @@ class Components:
     ) -> VectorManifest:
         """Write the vectors of all documents, with their manifest and tokenizer.
 
-        The terms ``removed`` are left out, also of documents that contain them. Without
-        ``prune_ratio``, the ratio of the encoding is used.
+        No vector has the terms ``removed``, even if the text of the document contains them. If
+        ``prune_ratio`` is None, the ratio of the encoding is used.
         """
         bits = self.manifest.settings.bits
         settings = replace(self.manifest.settings, alpha=alpha, scale=scale)

@@ -54,7 +54,7 @@ LARGEST = 3.0  # the largest weight in a text's vector before training, as in SP
 
 
 class SparTerm(MaskedLMSystem):
-    """The importance predictor, with the gating controller as ``gate``.
+    """The importance predictor; its attribute ``gate`` is the gating controller.
 
     factor: c of the equation, a buffer of one number. It is not trained.
     """

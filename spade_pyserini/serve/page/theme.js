@@ -24,7 +24,7 @@ function setTheme(name) {
   try {
     localStorage.setItem("spade-theme", name);
   } catch {
-    // Not stored: the choice lasts until the page is closed.
+    // The browser refuses storage, so the choice lasts until the page is closed.
   }
 }
 

@@ -102,7 +102,7 @@ def _new_system(recipe: Recipe) -> System:
 
 
 def _initial_system(recipe: Recipe) -> System:
-    """The system ``init``, or a new one on an encoder of the SpaDE model ``init``."""
+    """Return the model ``init``, or if it is a SpaDE model, a new system on one of its encoders."""
     settings = recipe.model
     kind, init = TRAINED[settings.system].model, str(settings.init)
     if recognise(resolve_model(init)) == SPADE:
