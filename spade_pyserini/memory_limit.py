@@ -11,7 +11,7 @@ def memory_limit() -> int | None:
     """Return the limit in bytes, or None if there is none."""
     try:
         import resource
-    except ModuleNotFoundError:  # not on Windows
+    except ModuleNotFoundError:  # Windows does not have this module
         return None
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     return None if limit == resource.RLIM_INFINITY else limit

@@ -143,7 +143,7 @@ def _finish(output: Path, folder: Path, manifest: PlainManifest) -> int:
 def _remove_shards(folder: Path) -> None:
     """Remove the shards of a finished run, then their manifest, which identifies the run."""
     QueryFiles().remove(folder, None)
-    with suppress(OSError):  # the folder is not empty: it has a file of the user
+    with suppress(OSError):  # the folder stays if the user has put a file into it
         folder.rmdir()
     remove(sibling(folder, "json"))  # settings that an older version wrote
     remove(sibling(folder, MANIFEST))

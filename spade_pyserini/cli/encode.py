@@ -154,7 +154,11 @@ def _add_parallel_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="worker processes on this machine",
     )
-    add("--ray", metavar="ADDRESS", help="use a Ray cluster: its address, auto, or local")
+    add(
+        "--ray",
+        metavar="ADDRESS",
+        help="use a Ray cluster: its address, auto for the running one, or local to start Ray here",
+    )
     add(
         "--shard-id",
         type=int,

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
         print(render(comparison.header(), comparison.rows(), options.format))
     if options.format == "text":
         own = own_documents(runs.values(), options.qrels, data_dir=options.data_dir)
-        tested = None if options.per_query else baseline  # a table of topics has no marks
+        tested = None if options.per_query else baseline  # rows of single topics have no marks
         print(conventions(comparison, qrels, runs, baseline=tested, own=own))
     else:
         for warning in unmatched_warnings(qrels, runs):

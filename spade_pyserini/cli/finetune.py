@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _verdict(gain: float, model: str) -> str:
-    """Return a sentence that compares the fine-tuned model with the model before."""
+    """Return a sentence that says whether training has made the model better."""
     if gain > 0:
         rise = f"better than {model} on these queries: MRR@10 rose by {gain:.4f}"
         return f"{rise}; the checkpoint was chosen on the same queries, so measure on others, too"

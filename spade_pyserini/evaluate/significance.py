@@ -10,7 +10,7 @@ from scipy.stats import ttest_rel
 from spade_pyserini.formats.tables import counted
 
 LEVEL = 0.05
-FEWEST = 5  # smallest number of topics that are tested
+FEWEST = 5  # there is no test with fewer topics
 ROUNDING = 1e-9  # differences of scores that are closer than this are equal
 EQUAL = "the scores are equal on all topics, so there is no test of significance"
 CONSTANT = "the difference is the same on all topics, so there is no test of significance"

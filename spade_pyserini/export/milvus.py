@@ -203,7 +203,7 @@ def _connect(uri: str, token: str) -> tuple[Any, Any]:
         raise NotFoundError(message) from None
     try:
         return MilvusClient(uri, token=token), DataType
-    except Exception as error:  # pymilvus raises several types
+    except Exception as error:  # pymilvus raises exceptions of several types
         raise SpadeError(
             f"cannot open Milvus at {uri!r}: {error}; check the file, or the server and its address"
         ) from None

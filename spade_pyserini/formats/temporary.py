@@ -86,7 +86,7 @@ def _create_folder(output: Path) -> tuple[Path, int]:
             path.mkdir()
         with suppress(FileNotFoundError):
             descriptor = os.open(path, OPEN)
-            with suppress(OSError):  # a file system without locks
+            with suppress(OSError):  # some file systems have no locks
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             if path.exists():
                 return path, descriptor
@@ -100,7 +100,7 @@ def _create_file(output: Path) -> tuple[Path, int]:
         path = private_sibling(output)
         with _errors_name(output):
             descriptor = os.open(path, CREATE, 0o666)
-        with suppress(OSError):  # a file system without locks
+        with suppress(OSError):  # some file systems have no locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if path.exists():
             return path, descriptor

@@ -27,7 +27,7 @@ from spade_pyserini.progress import counting_bar
 
 BUFFER_MEGABYTES = 256.0  # memory for the vectors that all threads together buffer
 CHECK_WRITABLE = "check that the disk has space and that no other process writes there"
-POLL_SECONDS = 0.05  # between two updates of the progress bar
+POLL_SECONDS = 0.05  # seconds between two updates of the progress bar
 
 
 class ReadCounts(NamedTuple):

@@ -60,7 +60,7 @@ def find_repeated(files: list[Path], docid: str) -> None:
     found = 0
     for path in files:
         for line, text in read_lines(path):
-            if docid not in text and "\\" not in text:  # a line with an escaped id is parsed, too
+            if docid not in text and "\\" not in text:  # a backslash may be part of an escaped id
                 continue
             found += read_json_object(text, path, line).get("id") == docid
             if found == 2:

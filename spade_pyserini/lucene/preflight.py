@@ -44,7 +44,7 @@ def _try_to_start(java: Java, options: list[str]) -> None:
     command = [str(java.home / "bin" / "java"), *options, "-version"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError:  # a runtime without the program `java`: nothing can be tried
+    except OSError:  # the runtime has no program `java`, so Java cannot be tried
         return
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]

@@ -36,7 +36,7 @@ def prepare_pyserini() -> None:
     jvm.start()  # importing pyserini would start the JVM with other options
     try:
         importlib.import_module(CATALOGUE)
-    except OSError as error:  # URLError is a subclass
+    except OSError as error:  # URLError is a subclass of OSError
         logger.debug("pyserini cannot download its list of prebuilt indexes: %s", error)
         _import_without_lists()
 

@@ -31,7 +31,7 @@ BERT_HEAD = {
     "norm.weight": "transform.LayerNorm.weight",
     "norm.bias": "transform.LayerNorm.bias",
     "bias": "bias",
-}  # tensor names of `MaskedLMHead`, and those of BERT without the prefix cls.predictions
+}  # names of tensors in `MaskedLMHead` and, without "cls.predictions.", in BERT
 
 
 class Backbone(NamedTuple):

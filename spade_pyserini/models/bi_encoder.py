@@ -34,7 +34,7 @@ def load_bi_encoder(name: str, device: str | None = None) -> SentenceTransformer
 
     def load(source: str, options: dict[str, Any]) -> SentenceTransformer:
         model = SentenceTransformer(source, device=device, model_kwargs=options)
-        # If the model cannot encode, this fails now. Two lengths, so that padding is tried, too.
+        # If the model cannot encode, this fails now. Texts of two lengths test the padding, too.
         model.encode(["a", "a text of several words"], show_progress_bar=False)
         return model
 

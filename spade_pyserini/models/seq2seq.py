@@ -25,7 +25,7 @@ def load_seq2seq(name: str) -> Seq2Seq:
     def load(source: str, options: dict[str, Any]) -> Seq2Seq:
         model = AutoModelForSeq2SeqLM.from_pretrained(source, **options)
         tokenizer = AutoTokenizer.from_pretrained(source)
-        texts = ["a", "a text of several words"]  # two lengths, so that padding is tried, too
+        texts = ["a", "a text of several words"]  # two lengths, to test the padding
         longest = min(8, tokenizer.model_max_length)
         batch = tokenizer(
             texts, padding=True, truncation=True, max_length=longest, return_tensors="pt"

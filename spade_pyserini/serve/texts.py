@@ -28,7 +28,7 @@ class LoadedTexts:
     def _load(self) -> None:
         try:
             texts = self._open()
-            texts.find(())  # reads all documents
+            texts.find(())  # this call reads all documents
             self._texts = texts
         except (SpadeError, OSError) as error:
             self.problem = str(error)

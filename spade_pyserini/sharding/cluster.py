@@ -68,7 +68,7 @@ class _Driver:
         self.index = 0  # index of the next shard among the shards of this part
         self.ended: set[Any] = set()  # workers that reached the end of the corpus
         self.deaths: Counter[int] = Counter()  # number of dead workers by shard number
-        self.workers: list[Any] = []  # workers not known to be dead
+        self.workers: list[Any] = []  # workers that are alive, as far as is known
         self.pending: dict[Any, tuple[Any, int]] = {}  # Ray reference: (worker, shard number)
 
     def run(self) -> Iterator[Result]:

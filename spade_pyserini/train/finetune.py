@@ -160,7 +160,8 @@ def _recipe(options: FinetuneOptions, inputs: FinetuneInputs, queries: QuerySpli
 
 def _precision(options: FinetuneOptions) -> str:
     """Return the precision as accelerate names it: ``bf16``, or ``no`` for fp32."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")  # as accelerate
+    # As accelerate chooses it.
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if options.precision:
         check_precision(options.precision, device)
     precision = options.precision or fastest_precision(device)

@@ -17,7 +17,7 @@ from spade_pyserini.train.samples import DataDir, spread
 
 logger = logging.getLogger(__name__)
 DEV_SHARE = 0.2  # share of the queries that are held out for validation
-MOST_DEV = 200  # queries to validate on, at most
+MOST_DEV = 200  # maximum number of queries to validate on
 LEAST_QUERIES = 10
 
 

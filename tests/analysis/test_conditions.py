@@ -95,7 +95,7 @@ def test_a_shipped_condition(condition: Condition) -> None:
         if getattr(options, "index", None)
     }
     for options in parsed:
-        if "depth" in options:  # spade rerank
+        if "depth" in options:  # only `spade rerank` has this option
             written |= {f"{options.run[:-4]}.rerank-{depth}.txt" for depth in options.depth}
         elif "run" in options:
             written |= set(options.run)  # input runs, written by earlier conditions

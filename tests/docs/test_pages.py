@@ -43,7 +43,7 @@ def test_commands_and_options_exist(page: Path, run: Commands) -> None:
             assert done.code == 0, done.err
             helps[name] = done.out
         for option in options:
-            pattern = rf"{option}(?![\w-])"  # --id is not --id-field
+            pattern = rf"{option}(?![\w-])"  # so that --id does not match --id-field
             assert re.search(pattern, helps[name]), f"spade {name} has no {option}"
 
 

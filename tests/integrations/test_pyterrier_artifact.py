@@ -1,4 +1,4 @@
-"""Our indexes as artifacts of PyTerrier, and our indexes in other packages of PyTerrier."""
+"""PyTerrier opens our indexes as artifacts, and other packages of PyTerrier search them."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_vectors_are_those_of_the_model(tiny_model: SpadeModel, tiny_model_folde
     for row, query in zip(queries, QUERIES, strict=True):
         assert row.nonzero().flatten().tolist() == sorted(wordpieces.query_ids(query))
         assert set(row.tolist()) <= {0.0, 1.0}
-    assert dense(encoder.encode_query(["the " + "cat " * 900 + "dog"])).sum() == 3  # uncut
+    assert dense(encoder.encode_query(["the " + "cat " * 900 + "dog"])).sum() == 3  # not cut
     scores = encoder.similarity(queries.to_sparse(), documents.to_sparse())
     torch.testing.assert_close(scores, queries @ documents.T)
 

@@ -32,7 +32,7 @@ def test_expansion_is_equations_7_to_9(
     matrix, k = embeddings(tiny_model), tiny_model.config.k
     for document in range(len(TEXTS)):
         expected = [0.0] * vectors.shape[1]
-        for position in range(int(mask[document].sum())):  # [CLS] and [SEP] too
+        for position in range(int(mask[document].sum())):  # including [CLS] and [SEP]
             row = encoder.head(states[document, position])
             values = [
                 (matrix[term] @ row + encoder.head.bias[term]).item()

@@ -40,7 +40,8 @@ def test_a_run_from_recipe_to_model(recipe: Recipe, tmp_path: Path) -> None:
     assert model.config.scale is not None
     validations = events(tmp_path / "run", "validation")
     assert [line["step"] for line in validations] == [2, 4, 6, 8]
-    top = max(validations[1:], key=lambda line: line["mrr"])  # the first is in the warm-up
+    # The first validation is in the warm-up.
+    top = max(validations[1:], key=lambda line: line["mrr"])
     assert model.config.alpha == top["alpha"]
     steps = events(tmp_path / "run", "step")
     assert len(steps) == 8
@@ -209,5 +210,6 @@ def test_two_processes_train_and_stop_together(recipe: Recipe, tmp_path: Path) -
         command, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert len(read_log(tmp_path / "run", "validation")) == 2  # nothing improves
+    # Training stops, because nothing improves.
+    assert len(read_log(tmp_path / "run", "validation")) == 2
     assert SpadeModel.from_pretrained(tmp_path / "run" / "best").config.trained

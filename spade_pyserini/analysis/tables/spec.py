@@ -79,7 +79,7 @@ MARCO_FIGURES: dict[str, tuple[float, ...]] = {
     "TILDEv2": (0.333, 0.958, 0.652, 0.408, 0.648, 0.432, 31, 2.0),
     "SpaDE": (0.352, 0.968, 0.678, 0.437, 0.665, 0.454, 49, 3.6),  # k = 10
 }
-# The paper's Table 2, nDCG@10.
+# The paper's Table 2: nDCG@10 on each collection.
 BEIR = ("NFCorpus", "SciFact")
 BEIR_FIGURES: dict[str, tuple[float, ...]] = {
     "BM25": (0.325, 0.665),

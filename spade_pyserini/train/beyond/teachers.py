@@ -61,7 +61,7 @@ class BM25Teacher:
         vectors = torch.zeros(len(documents), len(self._idf))
         batch = self._wordpieces.document_ids(documents, self._max_length)
         for row, ids in enumerate(batch):
-            terms = torch.tensor(ids[1:-1], dtype=torch.long)  # no [CLS] and [SEP]
+            terms = torch.tensor(ids[1:-1], dtype=torch.long)  # without [CLS] and [SEP]
             norm = K1 * (1 - B + B * len(terms) / self._mean_length)
             terms, counts = torch.unique(terms, return_counts=True)
             vectors[row, terms] = self._idf[terms] * (K1 + 1) * counts / (counts + norm)

@@ -74,5 +74,6 @@ def test_train_encode_index_search(
     assert done.code == 0, done.err
     assert len((tmp_path / "run.txt").read_text().splitlines()) > 6
     log = (output / "log.jsonl").read_bytes()
-    assert run("train", "--recipe", name, *options).code == 0  # already finished
+    # The run is finished, so this does nothing.
+    assert run("train", "--recipe", name, *options).code == 0
     assert (output / "log.jsonl").read_bytes() == log
