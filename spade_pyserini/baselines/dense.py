@@ -47,7 +47,7 @@ def encode_dense(
 
     If the same call was interrupted before, it continues and keeps the finished shards. Existing
     embeddings of other documents or with other settings are an error; with ``overwrite`` they are
-    replaced. Intact shards of the same documents and settings are kept, also with ``overwrite``.
+    replaced. Intact shards of the same documents and settings are kept, even with ``overwrite``.
     """
     model, fingerprint = _load(model_name)
     settings = DenseSettings(

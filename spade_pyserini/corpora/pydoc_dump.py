@@ -41,8 +41,8 @@ EXCLUDED = {
     *("resource", "spwd", "syslog", "termios", "tty", "msvcrt", "winreg", "winsound"),
     *("gnu", "ndbm", "windows_events", "windows_utils", "unix_events", "popen_fork"),
     *("popen_forkserver", "popen_spawn_posix", "popen_spawn_win32", "msi", "msilib"),
-    # Removed from later Pythons (PEP 594 and others). Excluded, so that all versions of Python
-    # give similar documents.
+    # Later versions of Python lack these modules (PEP 594 and others). Without them, all versions
+    # of Python give similar documents.
     *("aifc", "asynchat", "asyncore", "audioop", "cgi", "cgitb", "chunk", "crypt", "distutils"),
     *("imghdr", "imp", "lib2to3", "mailcap", "nntplib", "ossaudiodev", "pipes", "smtpd"),
     *("sndhdr", "sunau", "telnetlib", "uu", "xdrlib"),

@@ -1,4 +1,4 @@
-"""Open an index for reading, also while another process replaces it.
+"""Open an index for reading, even while another process replaces it.
 
 A change of an index is complete as soon as its manifest is replaced, which is atomic; see
 `spade_pyserini.index.swap`. Until then the old manifest is valid, and its files are in the folder

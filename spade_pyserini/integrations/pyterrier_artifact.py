@@ -1,6 +1,6 @@
 """An index as an artifact of PyTerrier: how `pt.Artifact.load` recognizes it, and its package.
 
-PyTerrier calls `describe_index` through an entry point (see ``setup.cfg``), also for artifacts of
+PyTerrier calls `describe_index` through an entry point (see ``setup.cfg``), even for artifacts of
 other packages. Therefore, this module imports neither PyTerrier nor Java. The manifest and the
 tokenizer of an index are next to its folder. A package is a single folder with all these files::
 

@@ -24,7 +24,7 @@ NORMALIZERS = (None, "BertNormalizer", "Lowercase", "NFD", "StripAccents")
 PUNCTUATION = "\u3001\u3002\uff01\uff0c\uff0e\uff1a\uff1b\uff1f\u300c\u300d\uff08\uff09"
 # Some of the characters that BertNormalizer puts between spaces.
 CHINESE = r"[\u3400-\u4dbf\u4e00-\u9fa5]"
-# Letters and digits of common scripts; no normalizer in `NORMALIZERS` removes one of them.
+# Letters and digits of common scripts; no normalizer in `NORMALIZERS` removes any of them.
 LETTER = (
     r"[0-9A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u017f\u03b1-\u03c9\u0410-\u044f\u05d0-\u05ea"
     r"\u0621-\u063a\u0641-\u064a\u3041-\u3096\u30a1-\u30fa\uac00-\ud7a3]"

@@ -1,4 +1,4 @@
-"""Check a ``tokenizer.json`` of somebody else before this process loads it.
+"""Check a ``tokenizer.json`` from an unknown source before this process loads it.
 
 The tokenizers library is written in Rust. Some files make it end the process, or raise an exception
 that ``except Exception`` does not catch. So the numbers in a file are checked first, and then a

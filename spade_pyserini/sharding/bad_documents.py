@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def list_bad_documents(path: Path) -> Iterator[set[str]]:
-    """Yield a set for error messages; it is written to ``path`` on exit, also after an exception.
+    """Yield a set for error messages; it is written to ``path`` on exit, even after an exception.
 
     An older file is removed if the job succeeds without bad documents.
     """

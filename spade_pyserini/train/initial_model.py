@@ -22,7 +22,7 @@ def start_model(recipe: Recipe) -> SpadeModel:
     """
     model = _new_model(recipe) if recipe.model.init is None else _initial_model(recipe)
     settings = recipe.model
-    # Fails now, rather than after training, if a length is too large for the backbone.
+    # If a length is too large for the backbone, this fails now rather than after training.
     for length in (settings.encode_length or settings.max_length, settings.max_length):
         model = model.with_settings(max_length=length)
     for module in model.modules():

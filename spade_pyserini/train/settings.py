@@ -309,9 +309,9 @@ class DistillationSettings:
     loss: ``kl`` or ``margin_mse``.
     distillation_weight: weight of this loss.
     dense_weight: a further factor of the dense teacher's loss.
-    pool_queries: number of queries, the nearest of a pool, that each document of a batch is
-        compared with, see `spade_pyserini.train.beyond.query_pool`; 0 for no pool. The teachers are
-        the bi-encoders of the tables ``[[teaching.teachers]]``.
+    pool_queries: each document of a batch is compared with this many queries, the nearest ones
+        of a pool, see `spade_pyserini.train.beyond.query_pool`; 0 for no pool. The teachers are the
+        bi-encoders of the tables ``[[teaching.teachers]]``.
     pool: names or paths of topics for the pool, in addition to the training queries.
     pool_weight: weight of the loss of the pool.
     """

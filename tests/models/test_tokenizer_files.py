@@ -1,4 +1,4 @@
-"""A tokenizer.json of somebody else raises an error; it never ends the process."""
+"""A malformed tokenizer.json raises an error; it never ends the process."""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ from spade_pyserini.train.stream import SampleStream
 
 STAGE = "masked-lm"
 PREDICTED = 0.15  # share of the WordPieces that are predicted, as in BERT
-MASKED, RANDOM = 0.8, 0.1  # shares of the predicted WordPieces that become [MASK] or random
+# Of the predicted WordPieces, these shares become [MASK], or a random term.
+MASKED, RANDOM = 0.8, 0.1
 HELD_OUT = 256  # number of documents to validate on; at most a tenth of all documents
 SHORTEST = 8  # minimum number of WordPieces; shorter documents give no context
 
