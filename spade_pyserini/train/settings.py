@@ -180,7 +180,7 @@ class OptimizationSettings:
 
     def __post_init__(self) -> None:
         check("steps must be warmup_steps or more", self.steps >= self.warmup_steps >= 0)
-        check("precision must be no or bf16", self.precision in ("no", "bf16"))
+        check("precision must be 'no' or 'bf16'", self.precision in ("no", "bf16"))
         check("schedule must be constant or linear", self.schedule in ("constant", "linear"))
         check("seed must be from 0 to 2**32 - 1", 0 <= self.seed < 2**32)
         check_positive(self, ("batch_size", "micro_batch"))
