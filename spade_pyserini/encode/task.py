@@ -125,7 +125,7 @@ class VectorTask:
         return Encoded(prepared, columns, impacts, weighting, expansion, total_clipped)
 
     def write(self, folder: Path, computed: Encoded) -> Written:
-        """Write the components, if they are wanted, then the shard; return its record."""
+        """Write the components if ``components`` is set, then the shard; return its record."""
         number, docids, _, digest, lengths = computed.prepared
         columns = computed.columns
         checksum = None

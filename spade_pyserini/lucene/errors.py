@@ -46,7 +46,7 @@ def translate_java_errors(index: Path, action: str, cure: str = REBUILD) -> Iter
 def try_to_write(folder: Path) -> None:
     """Write a temporary file to ``folder``; raise `OSError` if that fails.
 
-    The `OSError` tells the reason, which Java's message may hide. If ``folder`` is a file, its
+    The `OSError` states the reason, which Java's message may hide. If ``folder`` is a file, its
     parent folder is tried.
     """
     with tempfile.TemporaryFile(dir=folder.parent if folder.is_file() else folder) as stream:

@@ -105,7 +105,7 @@ def load_hugging_face(kind: str, name: str | Path, load: Callable[[str, dict[str
     try:
         with _quiet():
             return load(source, SAFE)
-    except BaseException as error:  # errors of the hub and of three libraries, and panics of Rust
+    except BaseException as error:  # errors of the hub or of a library, or a panic of Rust
         if not isinstance(error, Exception) and not is_panic(error):
             raise
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)

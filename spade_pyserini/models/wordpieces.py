@@ -92,7 +92,7 @@ class WordPieces:
             check_tokenizer(file)
         try:
             wordpieces = cls(Tokenizer.from_file(str(file)))
-        except BaseException as error:  # the library raises bare Exception, or panics
+        except BaseException as error:  # the library raises Exception itself, or a panic of Rust
             if not isinstance(error, Exception) and not is_panic(error):
                 raise
             raise InputError(

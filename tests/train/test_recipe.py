@@ -100,7 +100,7 @@ def test_the_recipes_of_the_package() -> None:
     paper = load_recipe("paper")
     assert paper == Recipe()  # the defaults are the paper's
     paths = list(RECIPES.glob("*.toml"))
-    assert len(paths) == 23
+    assert len(paths) == 24
     for path in paths:
         recipe = load_recipe(path.stem)
         backbone = "bert-base-uncased" if path.stem == "paper" else "minilm"
