@@ -50,7 +50,7 @@ def describe_differences(old: Mapping[str, object], new: Mapping[str, object]) -
 
     An example is ``k 10, now 20; bits 8, now 6``.
 
-    Digests come last. Their first 8 characters are enough to see that two digests differ.
+    Digests come last. They are cut to 8 characters, which are enough to tell two digests apart.
     """
     names = [name for name in new if old.get(name) != new[name]]
     names.sort(key=_is_digest)
