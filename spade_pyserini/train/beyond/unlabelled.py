@@ -24,7 +24,8 @@ def samples_from_run(collection: TrainingCollection, recipe: Recipe) -> list[Sam
     """Return a sample for each query with enough hits and a first score >= ``least_score``."""
     if collection.negatives is None:
         raise UsageError("the recipe needs qrels, triples or negatives; add qrels=NAME")
-    if not (recipe.distillation.dense_teacher or collection.teacher):
+    distillation = recipe.distillation
+    if not (distillation.dense_teacher or distillation.pool_queries or collection.teacher):
         message = f"no qrels, triples or teacher given for {collection.corpus}"
         raise UsageError(f"recipe: {message}; add qrels=NAME")
     path, least_score = Path(collection.negatives), collection.least_score

@@ -37,6 +37,7 @@ def test_unlabelled_queries_take_their_positives_from_a_run(recipe: Recipe, tmp_
         samples(recipe)
     taught = recipe.change(dense_teacher="minilm")
     assert samples(taught) == [("q0", "d5", ("d7",))]
+    assert samples(recipe.change(pool_queries=12)) == [("q0", "d5", ("d7",))]
     with pytest.raises(InputError, match=r"no query has a first hit with a score of 0\.95"):
         samples(taught, least_score=0.95)
     with pytest.raises(UsageError, match="needs qrels, triples or negatives"):
