@@ -6,6 +6,7 @@ The Python package bmp builds its index from a CIFF file. It is an optional depe
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ def write_bmp(
 ) -> int:
     """Convert an impact index to an index of BMP; return the number of documents."""
     bmp()  # fails early if bmp is not installed
-    engine = FolderEngine("BMP", (FILE, TERMS), _write, numbers=False)
+    files = re.compile(f"{re.escape(FILE)}|{re.escape(TERMS)}")
+    engine = FolderEngine("BMP", files, _write, numbers=False)
     return write_folder(engine, index, output, tokenizer, overwrite=overwrite)
 
 

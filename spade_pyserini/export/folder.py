@@ -27,6 +27,7 @@ from spade_pyserini.records import ImpactVector
 
 TOKENIZER = "tokenizer.json"
 QUERIES = "spade"  # the file spade.queries.json describes how queries are encoded
+OWN_FILES = (TOKENIZER, f"{QUERIES}.queries.json")
 
 
 class ExportSource(NamedTuple):
@@ -49,12 +50,13 @@ class ExportSource(NamedTuple):
 class FolderEngine(NamedTuple):
     """An engine whose index is a folder.
 
-    ``files`` are the names of the engine's files and folders. ``write`` writes them to a folder.
+    ``files`` matches the names of the engine's files and folders. ``write`` writes them to a
+    folder, which contains the tokenizer already.
     ``numbers``: the engine identifies terms by numbers, so the terms must be WordPieces.
     """
 
     name: str
-    files: tuple[str, ...]
+    files: re.Pattern[str]
     write: Callable[[ExportSource, Path], None]
     numbers: bool
 
@@ -76,8 +78,8 @@ def write_folder(
         raise UsageError(f"{folder} is the Lucene index itself; choose another output")
     refuse_link(folder)
     if folder.exists():
-        names = (*engine.files, TOKENIZER, f"{QUERIES}.queries.json")
-        check_replaceable(folder, re.compile("|".join(map(re.escape, names))), overwrite)
+        names = re.compile("|".join((engine.files.pattern, *map(re.escape, OWN_FILES))))
+        check_replaceable(folder, names, overwrite)
     wordpieces = index_tokenizer(source, tokenizer)
     side = locate(source, foreign=True).manifest.query
     if engine.numbers and side.kind == WORDS:
@@ -87,10 +89,10 @@ def write_folder(
     with lock(folder), temporary_folder(folder) as temporary, open_postings(source) as postings:
         staging = temporary / "export"
         staging.mkdir()
-        engine.write(ExportSource(source, postings, wordpieces, side), staging)
         wordpieces.save(staging / TOKENIZER)
+        engine.write(ExportSource(source, postings, wordpieces, side), staging)
         save_side(staging / QUERIES, side, weights)
-        if folder.exists():
+        if folder.exists():  # swap both folders, so that there is an export at every moment
             exchange(staging, folder)
         else:
             staging.replace(folder)

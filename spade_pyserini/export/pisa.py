@@ -9,28 +9,24 @@ import re
 from pathlib import Path
 from typing import Any
 
-from spade_pyserini.errors import NotFoundError, UsageError
+from spade_pyserini.errors import NotFoundError
+from spade_pyserini.export.folder import (
+    QUERIES,
+    TOKENIZER,
+    ExportSource,
+    FolderEngine,
+    write_folder,
+)
 from spade_pyserini.export.silence import silence
-from spade_pyserini.export.vocabulary import vectors_in_vocabulary
-from spade_pyserini.formats.exchange import exchange
 from spade_pyserini.formats.index_manifest import tokenizer_path
-from spade_pyserini.formats.locks import lock
-from spade_pyserini.formats.outputs import refuse_link
-from spade_pyserini.formats.query_side import load_side, load_weights, save_side
-from spade_pyserini.formats.temporary import temporary_folder
-from spade_pyserini.index.opening import index_tokenizer, locate, open_postings
-from spade_pyserini.index.staging import check_replaceable
+from spade_pyserini.formats.query_side import load_side
 from spade_pyserini.lucene import jvm
 from spade_pyserini.models.queries import QueryEncoder, check_queries, open_queries
 from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import Hit, Ranking, Topic
 
 ALGORITHMS = ("maxscore", "block_max_wand", "block_max_maxscore", "wand")
-PISA_FILE = re.compile(
-    r"(fwd|inv|quantized)\.[\w.]+|pt_meta\.json|tokenizer\.json|spade\.queries\.json"
-)
-TOKENIZER = "tokenizer.json"
-QUERIES = "spade"  # spade.queries.json records how queries are encoded
+FILES = re.compile(r"(fwd|inv|quantized)\.[\w.]+|pt_meta\.json")
 
 
 def write_pisa(
@@ -44,31 +40,19 @@ def write_pisa(
 
     ``tokenizer`` is necessary only if the index was built without one.
     """
-    source, folder = Path(index), Path(output)
-    if folder.resolve() == source.resolve():
-        raise UsageError(f"{folder} is the Lucene index itself; choose another output")
-    refuse_link(folder)
-    if folder.exists():
-        check_replaceable(folder, PISA_FILE, overwrite)
-    wordpieces = index_tokenizer(source, tokenizer)
-    side = locate(source, foreign=True).manifest.query
-    weights = load_weights(source, side)
-    with lock(folder), temporary_folder(folder) as temporary, open_postings(source) as postings:
-        pisa, staging = pyterrier_pisa(), temporary / "index"
-        with silence():
-            indexer = pisa.PisaIndex(str(staging), stemmer="none").toks_indexer(scale=1.0)
-            vectors = vectors_in_vocabulary(postings, wordpieces, side)
-            indexer.index({"docno": docid, "toks": impacts} for docid, impacts in vectors)
-            # The tokenizer is in the folder of the index, so that both are replaced together.
-            wordpieces.save(staging / TOKENIZER)
-            # Search once: PISA compresses the postings and computes score bounds at first use.
-            PisaSearcher(staging).search(" ".join(wordpieces.terms[-1:]))
-        save_side(staging / QUERIES, side, weights)
-        if folder.exists():  # swap both folders, so that there is an index at every moment
-            exchange(staging, folder)
-        else:
-            staging.replace(folder)
-        return len(postings.documents())
+    engine = FolderEngine("PISA", FILES, _write, numbers=False)
+    return write_folder(engine, index, output, tokenizer, overwrite=overwrite)
+
+
+def _write(source: ExportSource, folder: Path) -> None:
+    pisa = pyterrier_pisa()
+    index = pisa.PisaIndex(str(folder), stemmer="none")
+    vectors = ({"docno": docid, "toks": impacts} for docid, impacts in source.vectors())
+    with silence():
+        mode = pisa.PisaIndexingMode.overwrite  # because the folder exists already
+        index.toks_indexer(scale=1.0, mode=mode).index(vectors)
+        # Search once: PISA compresses the postings and computes score bounds at first use.
+        PisaSearcher(folder).search(" ".join(source.wordpieces.terms[-1:]))
 
 
 class PisaSearcher:

@@ -5,6 +5,7 @@ qdrant-edge-py is an optional dependency: ``pip install 'spade_pyserini[qdrant]'
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -34,7 +35,7 @@ def write_qdrant(
     and the payload ``id`` of a point is the id of the document.
     """
     qdrant_edge()  # fails early if qdrant-edge-py is not installed
-    engine = FolderEngine("Qdrant", (SHARD,), _write, numbers=True)
+    engine = FolderEngine("Qdrant", re.compile(re.escape(SHARD)), _write, numbers=True)
     return write_folder(engine, index, output, tokenizer, overwrite=overwrite)
 
 

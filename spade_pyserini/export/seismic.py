@@ -5,6 +5,7 @@ pyseismic-lsr is an optional dependency: ``pip install 'spade_pyserini[seismic]'
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def write_seismic(
     defaults. All vectors are held in memory while the index is built.
     """
     seismic()  # fails early if pyseismic-lsr is not installed
-    engine = FolderEngine("Seismic", (FILE,), _write, numbers=True)
+    engine = FolderEngine("Seismic", re.compile(re.escape(FILE)), _write, numbers=True)
     return write_folder(engine, index, output, tokenizer, overwrite=overwrite)
 
 
