@@ -45,12 +45,10 @@ def write_pisa(
 
 
 def _write(source: ExportSource, folder: Path) -> None:
-    pisa = pyterrier_pisa()
-    index = pisa.PisaIndex(str(folder), stemmer="none")
+    index = pyterrier_pisa().PisaIndex(str(folder), stemmer="none")
     vectors = ({"docno": docid, "toks": impacts} for docid, impacts in source.vectors())
     with silence():
-        mode = pisa.PisaIndexingMode.overwrite  # because the folder exists already
-        index.toks_indexer(scale=1.0, mode=mode).index(vectors)
+        index.toks_indexer(scale=1.0).index(vectors)
         # Search once: PISA compresses the postings and computes score bounds at first use.
         PisaSearcher(folder).search(" ".join(source.wordpieces.terms[-1:]))
 
