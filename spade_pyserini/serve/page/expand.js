@@ -6,7 +6,6 @@ const SAMPLES = [
   "The recipe needs two eggs, flour and sugar.",
 ];
 const SHOWN_TERMS = 40;
-const MODEL_SECONDS = 1;
 const EXPAND_DELAY = 300;
 
 const expandText = latest(async (signal, text) => request("/expand", {
@@ -24,6 +23,7 @@ function scheduleExpand(delay = EXPAND_DELAY) {
 async function runExpand() {
   const text = $("text").value;
   if (!text.trim()) {
+    expandText.cancel();
     fill($("expand-status"));
     fill($("expand-heat"));
     fill($("expand-terms"), emptyExpansion());
@@ -39,11 +39,12 @@ async function runExpand() {
   }
 }
 
-/** Try again if the model is not ready yet; otherwise show the error. */
+/** Try again if the server asks for it, for example while it loads the model; or show the error. */
 function expandProblem(error) {
   if (error.status === 503 && error.retryAfter) {
-    fill($("expand-status"), h("span", { class: "loading" }, "Loading the model; this takes some seconds"));
-    scheduleExpand(1000 * (error.retryAfter || MODEL_SECONDS));
+    const reason = error.message.split(";")[0];
+    fill($("expand-status"), h("span", { class: "loading" }, `Please wait: ${reason}`));
+    scheduleExpand(1000 * error.retryAfter);
     return;
   }
   fill($("expand-status"), h("span", { class: "problem" }, error.message));

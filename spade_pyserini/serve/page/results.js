@@ -5,7 +5,11 @@ const search = latest(async (signal) => request(searchUrl(state), { signal }));
 
 async function runSearch() {
   $("json").href = searchUrl(state);
-  if (!state.q.trim()) return showStart();
+  if (!state.q.trim()) {
+    search.cancel();
+    showStart();
+    return;
+  }
   const busy = setTimeout(showLoading, LOADING_DELAY);
   try {
     const answer = await search();
