@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -144,7 +144,12 @@ def test_unknown_words_are_marked(visit: Visit) -> None:
     assert page.locator(".chip.unknown").inner_text() == "\u4e2d\nunknown"
     page.locator("#q").fill("\u4e2d")
     page.wait_for_selector(".empty")
-    assert "no term that can be searched for" in page.locator(".spade .empty").inner_text()
+    assert page.locator("#status").inner_text() == "No hits."
+    empty = page.locator(".spade .empty").inner_text()
+    assert "no term that can be searched for" in empty and "Try other words." in empty
+    page.goto(f"{visit.server.address}/?q=cat&without=cat")
+    page.wait_for_selector(".empty")
+    assert "Click a removed term" in page.locator(".spade .empty").inner_text()
 
 
 def test_the_heat_map_of_a_text(visit: Visit) -> None:
@@ -196,6 +201,7 @@ def test_a_pasted_text_is_expanded_while_it_is_typed(visit: Visit) -> None:
     page.locator("#text").fill("the old cat sleeps")
     page.wait_for_selector(".impacts li", timeout=5 * TIMEOUT)  # until the model is loaded
     assert page.locator("#expand-heat .heat").text_content() == "the old cat sleeps"
+    assert page.locator('.impacts i[style*="width: 0%"]').count() == 0
     first = page.locator(".impacts .name").all_inner_texts()
     page.locator("#text").press_sequentially(" in a green tree")
     page.locator("#expand-heat .heat", has_text="green tree").wait_for()
@@ -286,10 +292,19 @@ def test_errors_are_shown_and_can_be_repeated(visit: Visit) -> None:
     visit.problems[:] = [text for text in visit.problems if "ERR_FAILED" not in text]
 
 
+def holding(held: list[Route]) -> Callable[[Route], None]:
+    """Return a handler that keeps requests until the test continues them."""
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    return hold
+
+
 def test_while_a_search_runs_the_page_says_so(visit: Visit) -> None:
     page = visit.open()
     held: list[Route] = []
-    page.route("**/search?*", lambda route: held.append(route))
+    page.route("**/search?*", holding(held))
     page.locator("#q").fill("cat")
     page.wait_for_selector(".skeleton")
     assert page.locator("#status").inner_text() == "Searching"
@@ -305,13 +320,13 @@ def test_while_a_search_runs_the_page_says_so(visit: Visit) -> None:
 def test_the_answer_to_a_deleted_query_or_text_is_not_shown(visit: Visit) -> None:
     page = visit.open()
     held: list[Route] = []
-    page.route("**/search?*", lambda route: held.append(route))
+    page.route("**/search?*", holding(held))
     page.locator("#q").fill("cat")
     page.wait_for_selector(".skeleton")
     with page.expect_event("requestfailed"):  # the page aborts the request
         page.locator("#q").fill("")
     page.wait_for_selector(".start")
-    page.route("**/expand", lambda route: held.append(route))
+    page.route("**/expand", holding(held))
     page.locator("#show-expand").click()
     with page.expect_request("**/expand"):
         page.locator("#text").fill("cat")

@@ -65,8 +65,8 @@ function showExpansion(answer) {
   fill($("expand-heat"), heatMap(answer.pieces));
   const best = Math.max(1, ...answer.terms.map((term) => term.impact));
   fill($("expand-terms"),
-    h("p", { class: "legend" }, h("span", {}, h("i", { class: "own" }), "weight of the word itself"),
-      h("span", {}, h("i", { class: "added" }), "added by expansion")),
+    h("p", { class: "legend" }, h("span", {}, h("i", { class: "own" }), "from the weighting encoder"),
+      h("span", {}, h("i", { class: "added" }), "from the expansion encoder")),
     expansionList(`${plural(added.length, "term")} added`, added, best),
     expansionList(`${plural(own.length, "term")} of the text`, own, best));
 }
@@ -77,11 +77,13 @@ function expansionList(title, terms, best) {
   return h("section", {}, h("h2", {}, title),
     h("ul", { class: "impacts" }, shown.map((term) => {
       const sum = Math.max(0.001, term.weighting + term.expansion);
-      const parts = [["own", term.weighting], ["added", term.expansion]].map(([kind, part]) => {
-        const bar = h("i", { class: kind });
-        bar.style.width = `${100 * (part / sum) * (term.impact / best)}%`;
-        return bar;
-      });
+      const parts = [["own", term.weighting], ["added", term.expansion]]
+        .filter(([, part]) => part > 0)
+        .map(([kind, part]) => {
+          const bar = h("i", { class: kind });
+          bar.style.width = `${100 * (part / sum) * (term.impact / best)}%`;
+          return bar;
+        });
       return h("li", { title: `weighting ${term.weighting}, expansion ${term.expansion}` },
         h("button", { type: "button", class: "name", "data-term": term.term,
           onclick: () => openTerm(term.term) }, term.term),

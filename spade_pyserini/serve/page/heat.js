@@ -50,5 +50,5 @@ function showDetail(detail, answer, context) {
     answer.added.length > first.length && h("p", { class: "note" },
       `${number(answer.added.length - first.length)} more with smaller impacts`),
     answer.missing.length > 0 && h("p", { class: "note" },
-      `Query terms that the document does not have: ${answer.missing.join(" ")}`));
+      `Query terms that the document does not have: ${answer.missing.join(", ")}`));
 }

@@ -73,8 +73,9 @@ async function showServed() {
   $("show-expand").hidden = !served.expand;
   $("q").maxLength = served.limits.query;
   $("text").maxLength = served.limits.text;
-  const note = texts === "missing" ? `Texts are not shown: ${problem}` : "";
-  fill($("footer"), h("p", {}, note || `spade_pyserini ${served.version}. Press ? for keyboard shortcuts.`));
+  const note = texts === "missing" ? `Texts are not shown: ${problem}` : `spade_pyserini ${served.version}. `;
+  fill($("footer"), h("p", {}, note,
+    texts !== "missing" && h("span", { class: "shortcuts" }, "Press ? for keyboard shortcuts.")));
   if (!state.q) showStart();
 }
 
