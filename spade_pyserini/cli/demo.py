@@ -78,7 +78,18 @@ def run(options: argparse.Namespace) -> None:
     print(f'  spade search --index index/{SPADE} --query "YOUR WORDS"')
     print(f"\n{_limit()}")
     print("\nTo search and compare in a browser, start the server and open the address it prints:")
-    print(f"  {SERVE}")
+    print(f"  {serve_command()}")
+
+
+def serve_command() -> str:
+    """Return the command that starts the server; it works even if ``spade`` is not on the PATH."""
+    if shutil.which("spade"):
+        return SERVE
+    program = Path(sys.executable).with_name("spade")
+    here = Path.cwd()
+    near = program.relative_to(here) if program.is_relative_to(here) else program
+    words = [str(near)] if program.exists() else [sys.executable, "-m", "spade_pyserini"]
+    return f"{shlex.join(words)}{SERVE.removeprefix('spade')}"
 
 
 def _print_results() -> None:

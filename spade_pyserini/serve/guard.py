@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterable
 from urllib.parse import urlsplit
@@ -20,18 +21,22 @@ HEADERS = {
     # HTML pages set their own policy; JSON answers load no resources.
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
+CLOSE = {"Connection": "close"}  # for answers to requests whose body is not read to its end
 
 
 class Guard:
-    """Refuses requests for unknown host names, and requests with large bodies.
+    """Refuses requests for unknown host names, and requests with large or slow bodies.
 
+    seconds: the time in which a body must arrive.
     hosts: the host names that a browser may use for this server; None allows all names.
     Without this check, a website could reach a server on loopback through the website's own name
     (DNS rebinding).
     """
 
-    def __init__(self, app: ASGIApp, most_bytes: int, hosts: Iterable[str] | None) -> None:
-        self._app, self._most = app, most_bytes
+    def __init__(
+        self, app: ASGIApp, most_bytes: int, seconds: float, hosts: Iterable[str] | None
+    ) -> None:
+        self._app, self._most, self._seconds = app, most_bytes, seconds
         self._hosts = None if hosts is None else frozenset(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,16 +74,31 @@ class Guard:
     def _too_large(self) -> str:
         return f"the body of the request is larger than {self._most:,} bytes"
 
+    @property
+    def _too_slow(self) -> str:
+        return f"the body of the request did not arrive within {self._seconds:g} seconds"
+
     def _limited(self, receive: Receive) -> Receive:
-        """Return a ``receive`` that counts bytes, as a request need not state its length."""
-        received = 0
+        """Return a ``receive`` that counts bytes and seconds until the body is complete.
+
+        A request need not state the length of its body.
+        """
+        received, complete = 0, False
+        deadline = asyncio.get_running_loop().time() + self._seconds
 
         async def limited() -> Message:
-            nonlocal received
-            message = await receive()
+            nonlocal received, complete
+            if complete:
+                return await receive()  # the client has closed the connection
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408, self._too_slow, CLOSE) from None
             received += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
             if received > self._most:
-                raise HTTPException(413, self._too_large)
+                raise HTTPException(413, self._too_large, CLOSE)
             return message
 
         return limited

@@ -24,7 +24,7 @@ class Limits:
     - ``text``: characters of a text to expand, and of a document that ``/explain`` returns.
     - ``threads``: requests that are answered at the same time.
     - ``waiting``: requests that wait for a thread; more are refused.
-    - ``seconds``: time after which a request without a result is refused.
+    - ``seconds``: time in which the body of a request must arrive, and in which it is answered.
     - ``connections``: open connections; more are refused.
     """
 

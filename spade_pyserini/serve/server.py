@@ -70,7 +70,7 @@ def run(
     # Other machines may use any name for this server, so host names are checked only on loopback.
     hosts = {host, *LOOPBACK} if is_loopback(host) else None
     config = uvicorn.Config(
-        Guard(create_app(service), limits.body, hosts),
+        Guard(create_app(service), limits.body, limits.seconds, hosts),
         log_config=None,
         access_log=log_requests,
         limit_concurrency=limits.connections,

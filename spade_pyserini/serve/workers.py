@@ -45,7 +45,7 @@ class Workers:
             return await asyncio.wait_for(asyncio.wrap_future(future), self._seconds)
         except TimeoutError:
             message = f"no answer within {self._seconds:g} seconds"
-            raise RefusedError(503, f"{message}; try a shorter query", 1) from None
+            raise RefusedError(503, f"{message}; try a shorter query") from None
 
     def _finish(self, _: Future[T]) -> None:
         with self._lock:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 import re
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
 from spade_pyserini import ImpactSearcher, read_topics, read_vectors
 from spade_pyserini.cli import registry
-from spade_pyserini.cli.demo import EXAMPLE_TOPICS, EXAMPLES, SERVE, SPADE
+from spade_pyserini.cli.demo import EXAMPLE_TOPICS, EXAMPLES, SERVE, SPADE, serve_command
 from tests.commands import shell
 from tests.conftest import ROOT
 from tests.evaluate.test_measures import assert_same_digits
@@ -81,6 +83,22 @@ def test_the_demo_ends_with_the_line_that_starts_the_server(folder: Path) -> Non
     options = registry.load("serve").parser().parse_args(last.split()[2:])
     for index in (options.index, options.bm25):
         assert (folder / index).is_dir()
+
+
+def test_the_line_that_starts_the_server_works_without_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`make demo` runs `.venv/bin/spade`, and most users have not activated the environment."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.chdir(tmp_path)
+    programs = tmp_path / "my env" / "bin"
+    programs.mkdir(parents=True)
+    monkeypatch.setattr(sys, "executable", str(programs / "python"))
+    options = SERVE.split()[1:]
+    module = [str(programs / "python"), "-m", "spade_pyserini"]
+    assert shlex.split(serve_command()) == [*module, *options]
+    (programs / "spade").touch()
+    assert shlex.split(serve_command()) == ["my env/bin/spade", *options]
 
 
 def test_the_scores_of_the_demo_are_trec_evals(folder: Path) -> None:

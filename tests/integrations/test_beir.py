@@ -37,6 +37,7 @@ def test_beir_evaluates_our_results(
     tmp_path: Path,
 ) -> None:
     from beir.retrieval.evaluation import EvaluateRetrieval
+    from ir_measures import calc_aggregate, nDCG
 
     evaluation = EvaluateRetrieval(adapter.SpadeSearch(tmp_path, tiny_model), k_values=[1, 10])
     results = evaluation.retrieve(corpus, QUERIES)
@@ -44,7 +45,8 @@ def test_beir_evaluates_our_results(
         wanted = {qid: dict(searcher.search(text, 10)) for qid, text in QUERIES.items()}
     assert results == wanted and len(results["q1"]) == 10
     ndcg, *_ = evaluation.evaluate(QRELS, results, [1, 10])
-    assert 0 <= ndcg["NDCG@10"] <= 1
+    (value,) = calc_aggregate([nDCG @ 10], QRELS, wanted).values()
+    assert 0 < value < 1 and ndcg["NDCG@10"] == pytest.approx(value, abs=1e-5)
 
 
 def test_a_finished_index_is_used_again(

@@ -52,7 +52,7 @@ class Server(NamedTuple):
     def stop(self, number: int = signal.SIGTERM) -> str:
         """Send a signal; return what was printed after the address."""
         self.process.send_signal(number)
-        out, _ = self.process.communicate(timeout=60)
+        out, _ = self.process.communicate(timeout=300)
         return out
 
 

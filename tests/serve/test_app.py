@@ -40,7 +40,7 @@ def service(folders: Folders, tiny_model_folder: Path) -> Service:
 
 @pytest.fixture(scope="module")
 def client(service: Service) -> Iterator[TestClient]:
-    guarded = Guard(create_app(service), LIMITS.body, LOOPBACK)
+    guarded = Guard(create_app(service), LIMITS.body, LIMITS.seconds, LOOPBACK)
     address = "http://127.0.0.1:8080"
     with TestClient(guarded, base_url=address, raise_server_exceptions=False) as client:
         yield client

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -13,7 +13,7 @@ import pytest
 from tests.serve.conftest import HOSTILE, QUERY, Server
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = pytest.mark.java
 
@@ -144,7 +144,12 @@ def test_unknown_words_are_marked(visit: Visit) -> None:
     assert page.locator(".chip.unknown").inner_text() == "\u4e2d\nunknown"
     page.locator("#q").fill("\u4e2d")
     page.wait_for_selector(".empty")
-    assert "no term that can be searched for" in page.locator(".spade .empty").inner_text()
+    assert page.locator("#status").inner_text() == "No hits."
+    empty = page.locator(".spade .empty").inner_text()
+    assert "no term that can be searched for" in empty and "Try other words." in empty
+    page.goto(f"{visit.server.address}/?q=cat&without=cat")
+    page.wait_for_selector(".empty")
+    assert "Click a removed term" in page.locator(".spade .empty").inner_text()
 
 
 def test_the_heat_map_of_a_text(visit: Visit) -> None:
@@ -165,6 +170,21 @@ def test_the_heat_map_of_a_text(visit: Visit) -> None:
     assert text.is_hidden()
 
 
+def test_wrapped_lines_are_joined(visit: Visit) -> None:
+    page = visit.search("cat")
+    docid = docids(page)[0]
+    answer = visit.server.get(f"/explain?q=cat&id={quote(docid or '')}")
+    long = "x" * 40
+    texts = [f"{long}\n", "cat", f" runs\n\n{long}\nThe\n  >>> cat\nhouse"]
+    pieces = [{"text": text, "impact": 9 * (text == "cat"), "matches": False} for text in texts]
+    page.route("**/explain?*", lambda route: route.fulfill(json={**answer, "pieces": pieces}))
+    page.locator(".spade .more").first.click()
+    page.wait_for_selector(".heat")
+    shown = f"{long} cat runs\n\n{long}\nThe\n  >>> cat\nhouse"
+    assert page.locator(".heat").text_content() == shown
+    assert page.locator(".heated").all_inner_texts() == ["cat"]
+
+
 def test_a_click_on_a_term_lists_its_documents(visit: Visit) -> None:
     page = visit.search("cat")
     page.locator(".spade .term").first.click()
@@ -181,6 +201,7 @@ def test_a_pasted_text_is_expanded_while_it_is_typed(visit: Visit) -> None:
     page.locator("#text").fill("the old cat sleeps")
     page.wait_for_selector(".impacts li", timeout=5 * TIMEOUT)  # the model must be loaded first
     assert page.locator("#expand-heat .heat").text_content() == "the old cat sleeps"
+    assert page.locator('.impacts i[style*="width: 0%"]').count() == 0
     first = page.locator(".impacts .name").all_inner_texts()
     page.locator("#text").press_sequentially(" in a green tree")
     page.locator("#expand-heat .heat", has_text="green tree").wait_for()
@@ -269,6 +290,96 @@ def test_errors_are_shown_and_can_be_repeated(visit: Visit) -> None:
     page.wait_for_selector(".problem")
     assert "the server is busy" in page.locator(".problem").inner_text()
     visit.problems[:] = [text for text in visit.problems if "ERR_FAILED" not in text]
+
+
+def holding(held: list[Route]) -> Callable[[Route], None]:
+    """Return a handler that keeps requests until the test continues them."""
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    return hold
+
+
+def test_while_a_search_runs_the_page_says_so(visit: Visit) -> None:
+    page = visit.open()
+    held: list[Route] = []
+    page.route("**/search?*", holding(held))
+    page.locator("#q").fill("cat")
+    page.wait_for_selector(".skeleton")
+    assert page.locator("#status").inner_text() == "Searching"
+    held.pop().continue_()
+    page.wait_for_selector(".hit")
+    page.locator("#q").fill("dog")
+    page.wait_for_selector(".results[aria-busy] .hit")  # the old hits stay until the new ones come
+    held.pop().continue_()
+    page.wait_for_selector(".results:not([aria-busy]) .hit")
+    assert docids(page) == answer_docids(visit.server, "/search?q=dog")
+
+
+def test_the_answer_to_a_deleted_query_or_text_is_not_shown(visit: Visit) -> None:
+    page = visit.open()
+    held: list[Route] = []
+    page.route("**/search?*", holding(held))
+    page.locator("#q").fill("cat")
+    page.wait_for_selector(".skeleton")
+    with page.expect_event("requestfailed"):  # the page aborts the request
+        page.locator("#q").fill("")
+    page.wait_for_selector(".start")
+    page.route("**/expand", holding(held))
+    page.locator("#show-expand").click()
+    with page.expect_request("**/expand"):
+        page.locator("#text").fill("cat")
+    with page.expect_event("requestfailed"):
+        page.locator("#text").fill("")
+    page.wait_for_selector("#expand-terms .empty")
+
+
+def test_an_incomplete_answer_is_an_error(visit: Visit) -> None:
+    page = visit.open()
+    page.route("**/search?*", lambda route: route.fulfill(status=200, body='{"query": "ca'))
+    page.locator("#q").fill("cat")
+    page.wait_for_selector(".problem")
+    assert "The answer of the server is incomplete." in page.locator(".problem").inner_text()
+
+
+def test_the_page_waits_for_the_model_and_shows_other_errors(visit: Visit) -> None:
+    page = visit.open("/?view=expand")
+    loading = {"error": "the model m is being loaded; try again"}
+    answers = [(503, loading, {"Retry-After": "1"}), (503, {"error": "no answer"}, {})]
+
+    def answer(route: Route) -> None:
+        status, body, headers = answers.pop(0)
+        route.fulfill(status=status, json=body, headers=headers)
+
+    page.route("**/expand", answer)
+    page.locator("#text").fill("cat")
+    page.wait_for_selector("#expand-status .loading")
+    status = page.locator("#expand-status").inner_text()
+    assert status == "Please wait: the model m is being loaded"
+    page.wait_for_selector("#expand-status .problem")  # the page has sent the text again
+    assert page.locator("#expand-status").inner_text() == "no answer"
+    assert answers == []
+
+
+def test_each_query_is_an_entry_of_the_history(visit: Visit) -> None:
+    page = visit.open()
+    for query in ("cat", "old dog"):
+        page.locator("#q").fill("")
+        page.locator("#q").press_sequentially(query, delay=300)  # each letter is searched for
+        page.locator("#q").press("Enter")
+        page.wait_for_selector(f'.chip[data-term="{query[-3:]}"]')
+        assert page.title() == f"{query} \u2013 SpaDE"
+    page.go_back()
+    page.locator('.chip[data-term="dog"]').wait_for(state="detached")
+    assert page.locator("#q").input_value() == "cat"
+    assert page.title() == "cat \u2013 SpaDE"
+    page.reload()
+    page.wait_for_selector(".hit")
+    assert page.title() == "cat \u2013 SpaDE"
+    page.go_back()
+    page.wait_for_selector(".start")
+    assert page.title() == "SpaDE search"
 
 
 def test_light_and_dark(visit: Visit) -> None:

@@ -55,9 +55,10 @@ def _load_model(server: Server) -> None:
         try:
             with urllib.request.urlopen(request) as answer:
                 assert json.load(answer)["terms"]
-            break
+            return
         except urllib.error.HTTPError as error:
             assert error.code == 503
+    pytest.fail("the model was not loaded")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -73,7 +74,8 @@ def test_a_signal_stops_the_server(folders: Folders, number: int) -> None:
 def test_a_request_in_flight_is_answered_when_the_server_stops(
     folders: Folders, tiny_model_folder: Path
 ) -> None:
-    server = start_server("--index", folders.index, "--model", tiny_model_folder)
+    options = ("--model", tiny_model_folder, "--timeout", 300)  # the machine may be busy
+    server = start_server("--index", folders.index, *options)
     _load_model(server)
     body = json.dumps({"text": "the old cat"}).encode()
     address = ("127.0.0.1", int(server.address.rpartition(":")[2]))
@@ -92,6 +94,21 @@ def test_a_request_in_flight_is_answered_when_the_server_stops(
     assert {"old", "cat"} <= {term["term"] for term in terms}
     out, _ = server.process.communicate(timeout=60)
     assert out == "stopped\n" and server.process.returncode == 0
+
+
+def test_a_body_that_does_not_arrive_is_refused(folders: Folders) -> None:
+    server = start_server("--index", folders.index, "--timeout", 1)
+    address = ("127.0.0.1", int(server.address.rpartition(":")[2]))
+    head = b"POST /expand HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n"
+    with socket.create_connection(address, timeout=60) as connection:
+        connection.sendall(head + b"{")
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        assert answer.status == 408
+        error = json.loads(answer.read())["error"]
+        assert error == "the body of the request did not arrive within 1 seconds"
+        assert connection.recv(1) == b""  # the server closes the connection
+    assert server.stop() == "stopped\n"
 
 
 def _accepts(address: tuple[str, int]) -> bool:

@@ -17,21 +17,29 @@ async function request(url, options = {}) {
     if (error.name === "AbortError") throw error;
     throw new ApiError("The server does not answer. Is it still running?", 0);
   }
-  const body = await response.json().catch(() => ({}));
+  let body = {};
+  try {
+    body = await response.json();
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    if (response.ok) throw new ApiError("The answer of the server is incomplete.", response.status);
+  }
   if (response.ok) return body;
   const retry = Number(response.headers.get("Retry-After")) || null;
   throw new ApiError(body.error || `The server answered with status ${response.status}.`,
     response.status, retry);
 }
 
-/** Return a function that aborts its previous request when it is called again. */
+/** Return a function that aborts its previous request when it is called again, and its `cancel`. */
 function latest(send) {
   let controller = null;
-  return async (...values) => {
+  const call = async (...values) => {
     controller?.abort();
     controller = new AbortController();
     return send(controller.signal, ...values);
   };
+  call.cancel = () => controller?.abort();
+  return call;
 }
 
 function searchUrl({ q, k, without }) {

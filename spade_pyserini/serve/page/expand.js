@@ -6,7 +6,6 @@ const SAMPLES = [
   "The recipe needs two eggs, flour and sugar.",
 ];
 const SHOWN_TERMS = 40;
-const MODEL_SECONDS = 1;
 const EXPAND_DELAY = 300;
 
 const expandText = latest(async (signal, text) => request("/expand", {
@@ -24,6 +23,7 @@ function scheduleExpand(delay = EXPAND_DELAY) {
 async function runExpand() {
   const text = $("text").value;
   if (!text.trim()) {
+    expandText.cancel();
     fill($("expand-status"));
     fill($("expand-heat"));
     fill($("expand-terms"), emptyExpansion());
@@ -39,11 +39,12 @@ async function runExpand() {
   }
 }
 
-/** Try again if the model is not ready yet; otherwise show the error. */
+/** Try again if the server asks for it, for example while it loads the model; or show the error. */
 function expandProblem(error) {
   if (error.status === 503 && error.retryAfter) {
-    fill($("expand-status"), h("span", { class: "loading" }, "Loading the model; this takes some seconds"));
-    scheduleExpand(1000 * (error.retryAfter || MODEL_SECONDS));
+    const reason = error.message.split(";")[0];
+    fill($("expand-status"), h("span", { class: "loading" }, `Please wait: ${reason}`));
+    scheduleExpand(1000 * error.retryAfter);
     return;
   }
   fill($("expand-status"), h("span", { class: "problem" }, error.message));
@@ -64,8 +65,8 @@ function showExpansion(answer) {
   fill($("expand-heat"), heatMap(answer.pieces));
   const best = Math.max(1, ...answer.terms.map((term) => term.impact));
   fill($("expand-terms"),
-    h("p", { class: "legend" }, h("span", {}, h("i", { class: "own" }), "weight of the word itself"),
-      h("span", {}, h("i", { class: "added" }), "added by expansion")),
+    h("p", { class: "legend" }, h("span", {}, h("i", { class: "own" }), "from the weighting encoder"),
+      h("span", {}, h("i", { class: "added" }), "from the expansion encoder")),
     expansionList(`${plural(added.length, "term")} added`, added, best),
     expansionList(`${plural(own.length, "term")} of the text`, own, best));
 }
@@ -76,11 +77,13 @@ function expansionList(title, terms, best) {
   return h("section", {}, h("h2", {}, title),
     h("ul", { class: "impacts" }, shown.map((term) => {
       const sum = Math.max(0.001, term.weighting + term.expansion);
-      const parts = [["own", term.weighting], ["added", term.expansion]].map(([kind, part]) => {
-        const bar = h("i", { class: kind });
-        bar.style.width = `${100 * (part / sum) * (term.impact / best)}%`;
-        return bar;
-      });
+      const parts = [["own", term.weighting], ["added", term.expansion]]
+        .filter(([, part]) => part > 0)
+        .map(([kind, part]) => {
+          const bar = h("i", { class: kind });
+          bar.style.width = `${100 * (part / sum) * (term.impact / best)}%`;
+          return bar;
+        });
       return h("li", { title: `weighting ${term.weighting}, expansion ${term.expansion}` },
         h("button", { type: "button", class: "name", "data-term": term.term,
           onclick: () => openTerm(term.term) }, term.term),

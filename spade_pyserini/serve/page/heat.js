@@ -3,13 +3,21 @@
 /** Return a text in which words with an impact are shaded, and words of the query underlined. */
 function heatMap(pieces) {
   const largest = Math.max(1, ...pieces.map((piece) => piece.impact));
+  const text = joinLines(pieces.map((piece) => piece.text).join(""));
+  let end = 0;
   return h("p", { class: "heat" }, pieces.map((piece) => {
-    if (!piece.impact) return piece.text;
+    const part = text.slice(end, end += piece.text.length);
+    if (!piece.impact) return part;
     const word = h("span", { class: `heated${piece.matches ? " matches" : ""}`,
-      title: `impact ${piece.impact}` }, piece.text);
+      title: `impact ${piece.impact}` }, part);
     word.style.setProperty("--heat", (0.06 + 0.5 * piece.impact / largest).toFixed(3));
     return word;
   }));
+}
+
+/** Join long lines with the rest of their sentence, because texts are often wrapped at 70 letters. */
+function joinLines(text) {
+  return text.replace(/(?<=[^\n]{40})\n(?=[\p{Ll}(])/gu, " ");
 }
 
 async function toggleDetail(button, detail, hit, context) {
@@ -42,5 +50,5 @@ function showDetail(detail, answer, context) {
     answer.added.length > first.length && h("p", { class: "note" },
       `${number(answer.added.length - first.length)} more with smaller impacts`),
     answer.missing.length > 0 && h("p", { class: "note" },
-      `Query terms that the document does not have: ${answer.missing.join(" ")}`));
+      `Query terms that the document does not have: ${answer.missing.join(", ")}`));
 }

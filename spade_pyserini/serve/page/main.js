@@ -2,7 +2,8 @@
 
 const TYPING_DELAY = 250;
 let served = null;
-let typing = 0;
+let typing = 0; // the timer of a search while the user types
+let unfinished = false; // whether the query of the address may be only the beginning of a query
 
 function setQuery(text) {
   state.q = text;
@@ -20,13 +21,15 @@ function toggleTerm(term) {
   runSearch().then(() => $("chips").querySelector(`[data-term="${CSS.escape(term)}"]`)?.focus());
 }
 
+/** Search while the user types. A query is one entry of the browser's history, not one per letter. */
 function onTyping() {
   clearTimeout(typing);
   typing = setTimeout(() => {
     if ($("q").value === state.q) return;
     state.q = $("q").value;
     state.without = [];
-    writeAddress();
+    writeAddress({ push: !unfinished });
+    unfinished = true;
     runSearch();
   }, TYPING_DELAY);
 }
@@ -47,6 +50,7 @@ function showView(view, { push = false } = {}) {
 /** Show the view and the search that the address of the page names. */
 function showAddress() {
   readAddress();
+  unfinished = false;
   $("q").value = state.q;
   if (![...$("k").options].some((option) => Number(option.value) === state.k)) {
     $("k").append(h("option", {}, state.k));
@@ -69,8 +73,9 @@ async function showServed() {
   $("show-expand").hidden = !served.expand;
   $("q").maxLength = served.limits.query;
   $("text").maxLength = served.limits.text;
-  const note = texts === "missing" ? `Texts are not shown: ${problem}` : "";
-  fill($("footer"), h("p", {}, note || `spade_pyserini ${served.version}. Press ? for keyboard shortcuts.`));
+  const note = texts === "missing" ? `Texts are not shown: ${problem}` : `spade_pyserini ${served.version}. `;
+  fill($("footer"), h("p", {}, note,
+    texts !== "missing" && h("span", { class: "shortcuts" }, "Press ? for keyboard shortcuts.")));
   if (!state.q) showStart();
 }
 
@@ -84,9 +89,11 @@ function start() {
     if ($("q").value !== state.q) state.without = [];
     state.q = $("q").value;
     writeAddress({ push: true });
+    unfinished = false;
     runSearch();
   });
   $("q").addEventListener("input", onTyping);
+  $("q").addEventListener("blur", () => { unfinished = false; });
   $("k").addEventListener("change", () => {
     state.k = Number($("k").value);
     writeAddress({ push: true });

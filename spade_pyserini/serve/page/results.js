@@ -5,7 +5,11 @@ const search = latest(async (signal) => request(searchUrl(state), { signal }));
 
 async function runSearch() {
   $("json").href = searchUrl(state);
-  if (!state.q.trim()) return showStart();
+  if (!state.q.trim()) {
+    search.cancel();
+    showStart();
+    return;
+  }
   const busy = setTimeout(showLoading, LOADING_DELAY);
   try {
     const answer = await search();
@@ -34,6 +38,7 @@ function summaryText(answer) {
   const judged = answer.judged
     ? ` Judged topic ${answer.judged.qid}: ${plural(answer.judged.relevant, "relevant document")}.` : "";
   if (!spade || !bm25) return `${plural((spade || bm25).hits.length, "hit")}.${judged}`;
+  if (!spade.hits.length && !bm25.hits.length) return `No hits.${judged}`;
   const others = new Set(bm25.hits.map((hit) => hit.docid));
   const same = spade.hits.filter((hit) => others.has(hit.docid)).length;
   const share = `${same} of the first ${spade.hits.length}`;
@@ -61,7 +66,7 @@ function column(answer, engine, engines) {
       answer.judged && h("span", { class: "found" }, foundText(result, answer.judged))),
     result.hits.length
       ? h("ol", { class: "hits" }, result.hits.map((hit) => hitItem(hit, context)))
-      : noHits(result, engine));
+      : noHits(result, answer.terms.some((term) => term.removed)));
 }
 
 function foundText(result, judged) {
@@ -69,13 +74,13 @@ function foundText(result, judged) {
   return `${found.length} of ${judged.relevant} relevant`;
 }
 
-function noHits(result, engine) {
+function noHits(result, removed) {
   const why = result.terms.length
     ? "No document has any of these terms."
     : "The query has no term that can be searched for.";
   return h("div", { class: "empty" }, h("h3", {}, "No hits"), h("p", {}, why),
-    engine === "spade" && h("p", { class: "note" },
-      "Click a removed term above to add it again, or try other words."));
+    h("p", { class: "note" },
+      removed ? "Click a removed term above to add it again, or try other words." : "Try other words."));
 }
 
 function highlightCounterpart(docid, on) {

@@ -9,6 +9,7 @@ function readAddress() {
   state.k = k >= 1 && k <= 100 ? k : 10;
   state.without = [...new Set(parameters.getAll("without"))];
   state.view = parameters.get("view") === "expand" ? "expand" : "search";
+  showTitle();
 }
 
 function writeAddress({ push = false } = {}) {
@@ -20,5 +21,9 @@ function writeAddress({ push = false } = {}) {
   const address = parameters.size ? `/?${parameters}` : "/";
   if (address === location.pathname + location.search) return;
   history[push ? "pushState" : "replaceState"](null, "", address);
+  showTitle();
+}
+
+function showTitle() {
   document.title = state.q ? `${state.q} – SpaDE` : "SpaDE search";
 }
