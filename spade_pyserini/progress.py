@@ -22,6 +22,7 @@ class PlainLines(tqdm):  # type: ignore[type-arg]
     monitor_interval = 0  # tqdm needs no monitor thread, because ``miniters`` is 1
 
     def __init__(self, *args: Any, **options: Any) -> None:
+        self._shown: float | None = None  # the count in the last line
         period = {"miniters": 1, "mininterval": PLAIN_PERIOD, "delay": PLAIN_PERIOD}
         super().__init__(*args, **(options | period))
 
@@ -36,14 +37,16 @@ class PlainLines(tqdm):  # type: ignore[type-arg]
             parts.append(f"{duration(max(0, total - done) / rate)} left")
         parts += [str(self.postfix)] if self.postfix else []
         print(", ".join(parts), file=self.fp, flush=True)
+        self._shown = done
 
     def close(self) -> None:
-        """Write a final line if a line was written before and ``leave`` is set."""
+        """Write a final line if ``leave`` is set and the last line has an older count."""
         if self.disable:
             return
         self.disable = True
         self._decr_instances(self)  # type: ignore[attr-defined]
-        if self.leave and self.last_print_t >= self.start_t + (self.delay or 0):
+        late = self.last_print_t >= self.start_t + (self.delay or 0)
+        if self.leave and late and self._shown != self.n:
             self.display()
 
 

@@ -94,9 +94,25 @@ def test_a_line_every_half_minute(
     lines = capsys.readouterr().err.splitlines()
     assert [line.split(",")[0] for line in lines] == [
         f"encoding: {number} of 240 ({number / 240:.0%}) documents"
-        for number in (60, 120, 180, 240, 240)
+        for number in (60, 120, 180, 240)
     ]
     assert lines[0].endswith("2 per second, 2 minutes left, 10 terms each")
+
+
+def test_the_last_line_has_the_final_count(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(Progress("bar")) as bar:
+        now = [bar._bar.start_t]
+        monkeypatch.setattr(bar._bar, "_time", lambda: now[0])
+        for _ in range(8):
+            now[0] += 5
+            bar(10, 100)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in lines] == [
+        "encoding: 60 documents",
+        "encoding: 80 documents",
+    ]
 
 
 def test_durations_as_people_say_them() -> None:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 MEASURES = "MRR@10 nDCG@10 MAP R@100 R@1000"
 CORPUS_HELP = (
     "a name that `spade corpora` lists, or your own documents: a .csv or .tsv file with a header, "
-    ".jsonl, .json, .parquet, a folder of .txt or .md files, or the format of BEIR, MS MARCO or "
-    "Pyserini; plain or compressed (.gz, .bz2, .xz, .zst)"
+    ".jsonl, .json, .parquet, a folder of .txt or .md files or one such file, or the format "
+    "of BEIR, MS MARCO or Pyserini; plain or compressed (.gz, .bz2, .xz, .zst)"
 )
 TOPICS_HELP = (
     "a split of a collection, such as pydoc/test, or a file: .tsv, .csv, .jsonl, .json, .trec, "

@@ -116,7 +116,27 @@ def call(name: str, arguments: list[str]) -> None:
     command.run(command.parser().parse_args(arguments))
 
 
+class Once(logging.Filter):
+    """Drops a message about a corpus that was shown before; a command may open it several times."""
+
+    def __init__(self) -> None:
+        super().__init__("spade_pyserini.corpora")
+        self._shown: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is new, or is not about a corpus."""
+        if not super().filter(record):
+            return True
+        message = record.getMessage()
+        is_new = message not in self._shown
+        self._shown.add(message)
+        return is_new
+
+
 def log_to_stderr(verbose: bool) -> None:
     """Log to stderr. Without ``verbose``, other libraries log only warnings and errors."""
-    logging.basicConfig(format="%(message)s", level=logging.INFO if verbose else logging.WARNING)
+    handler = logging.StreamHandler()
+    handler.addFilter(Once())
+    level = logging.INFO if verbose else logging.WARNING
+    logging.basicConfig(format="%(message)s", level=level, handlers=[handler])
     logging.getLogger("spade_pyserini").setLevel(logging.DEBUG if verbose else logging.INFO)

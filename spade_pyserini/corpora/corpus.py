@@ -24,6 +24,7 @@ from spade_pyserini.corpora.layout import KINDS
 from spade_pyserini.errors import NotFoundError, UsageError
 from spade_pyserini.formats.lines import unpacked_name
 from spade_pyserini.formats.paths import location, safe_file_name
+from spade_pyserini.formats.similar import did_you_mean
 from spade_pyserini.records import Document
 
 
@@ -121,7 +122,8 @@ def _open(
         _refuse_fields(corpus, choice)
         return _from_ir_datasets(corpus, corpus)
     names = [name for collection in catalogue().values() for name in collection.names]
-    suggestion = suggest_names(corpus, [*names, *local_collections(data_dir)])
+    suggestion = did_you_mean(corpus) if "://" not in corpus else ""
+    suggestion += suggest_names(corpus, [*names, *local_collections(data_dir)])
     raise NotFoundError(f"no corpus, folder or file is called {corpus!r}; {suggestion}")
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from spade_pyserini.corpora.checks import OnError
 from spade_pyserini.corpora.rows import Row, require_columns
 from spade_pyserini.errors import InputError
-from spade_pyserini.formats.lines import open_binary, read_lines, read_raw_lines
+from spade_pyserini.formats.lines import RE_ENCODE, open_binary, read_lines, read_raw_lines
 from spade_pyserini.formats.unicode import is_valid_unicode
 
 LONGEST_CELL = 2**31 - 1
@@ -57,13 +57,13 @@ class Csv:
             if len(cells) != len(header):
                 on_error(_wrong_number(cells, header, path, line, "check the quotes"))
             elif not all(map(is_valid_unicode, cells)):
-                on_error(InputError("the row is not UTF-8; re-encode the file", path, line))
+                on_error(InputError(f"the row is not UTF-8; {RE_ENCODE}", path, line))
             else:
                 yield Row(dict(zip(header, cells, strict=True)), line)
 
     def count(self, path: Path) -> int | None:
-        """The number of lines after the header; there are at most as many rows."""
-        return _count(path)
+        """The number of rows, which may be smaller than the number of lines."""
+        return max(0, sum(1 for _, cells in _parse_csv(path, lambda _: None) if cells) - 1)
 
 
 class Tsv:
@@ -94,7 +94,8 @@ class Tsv:
 
     def count(self, path: Path) -> int | None:
         """The number of lines after the header."""
-        return _count(path)
+        with open_binary(path) as stream:
+            return max(0, sum(1 for _ in stream) - 1)
 
 
 def has_header(path: Path) -> bool:
@@ -179,7 +180,7 @@ def _header(cells: list[str], path: Path) -> list[str]:
     if repeated:
         raise InputError(f"the header has the column {repeated[0]!r} twice; rename one", path, 1)
     if not all(map(is_valid_unicode, header)):
-        raise InputError("the header is not UTF-8; re-encode the file", path, 1)
+        raise InputError(f"the header is not UTF-8; {RE_ENCODE}", path, 1)
     return header
 
 
@@ -199,8 +200,3 @@ def _wrong_number(
 ) -> InputError:
     message = f"the row has {len(cells)} cells, the header has {len(header)}; {cure}"
     return InputError(message, path, line)
-
-
-def _count(path: Path) -> int:
-    with open_binary(path) as stream:
-        return max(0, sum(1 for _ in stream) - 1)

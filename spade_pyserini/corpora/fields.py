@@ -21,6 +21,7 @@ TITLES = ("title",)
 TEXTS = ("text", "contents", "passage", "body", "content", "description")
 CURE = f"name columns with id_field=COLUMN (or id_field={ROW!r} to number the rows)"
 OPTIONS = f"{CURE}, title_field=COLUMN and text_fields=COLUMN"
+TEXT_OPTIONS = "name columns with text_fields=COLUMN and, if there are titles, title_field=COLUMN"
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def choose_columns(
     docid, title, texts = _resolve(names, choice, number_rows)
     if not texts:
         message = f"no text column ({', '.join(TEXTS)}) among the columns {listed(names)}"
-        raise InputError(f"{message}; {OPTIONS}", source)
+        raise InputError(f"{message}; {OPTIONS if docid is None else TEXT_OPTIONS}", source)
     if docid is None:
         message = f"no id column ({', '.join(IDS)}) among the columns {listed(names)}"
         raise InputError(f"{message}; {OPTIONS}", source)

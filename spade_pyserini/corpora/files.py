@@ -24,7 +24,7 @@ from spade_pyserini.corpora.fields import (
 from spade_pyserini.corpora.first_line import MESSAGE, looks_like_data
 from spade_pyserini.corpora.json_rows import JsonArray, JsonLines, is_array
 from spade_pyserini.corpora.rows import RowFormat
-from spade_pyserini.corpora.text_files import read_text_files
+from spade_pyserini.corpora.text_files import describe_text_files, read_text_files
 from spade_pyserini.errors import InputError, SpadeError, UsageError
 
 # The fields of BEIR and Pyserini. For JSON lines with only these, the columns are not logged.
@@ -53,8 +53,9 @@ def open_files(path: Path, choice: FieldChoice) -> Files:
             message = f"{path}: text files have no columns"
             options = "id_field=COLUMN, title_field=COLUMN and text_fields=COLUMN"
             raise UsageError(f"{message}; leave out {options}")
-        logger.info("%s: %d text files, the id is the path of the file", path, len(files))
-        return Files(partial(read_text_files, found.path, files), partial(len, files))
+        logger.info("%s: %s", path, describe_text_files(path, files))
+        folder = path.parent if files == [path] else found.path
+        return Files(partial(read_text_files, folder, files), partial(len, files))
     form = _row_format(found.kind, files[0], choice)
     if form is None:
         count = partial(readers.count_lines, files)

@@ -78,15 +78,12 @@ def file_kind(path: Path) -> str | None:
 def _kind_of_file(path: Path) -> str:
     kind = file_kind(path)
     if kind is None:
-        endings = ".jsonl, .json, .tsv, .csv or .parquet"
+        endings = ".jsonl, .json, .tsv, .csv, .parquet, .txt or .md"
         packed = ", ".join(PACKED)
         message = (
             f"unknown format: the file name must end in {endings}, plain or compressed ({packed})"
         )
         raise InputError(message, path)
-    if kind == TEXT:
-        message = "a text file is a single document; give the folder that contains the text files"
-        raise InputError(f"{message}, or a .tsv or .jsonl file with a document on each line", path)
     return kind
 
 

@@ -11,6 +11,7 @@ from spade_pyserini.corpora.qrels_tables import qrels_table
 from spade_pyserini.corpora.splits import resolve_split, split_names
 from spade_pyserini.errors import NotFoundError
 from spade_pyserini.formats.qrels import Qrels, read_qrels_files
+from spade_pyserini.formats.similar import did_you_mean
 
 
 def read_qrels(name: str | Path, *, data_dir: str | Path | None = None) -> Qrels:
@@ -24,7 +25,8 @@ def read_qrels(name: str | Path, *, data_dir: str | Path | None = None) -> Qrels
     split = resolve_split(name, data_dir=data_dir)
     if split is None:
         message = f"there are no qrels and no file with the name {str(name)!r}"
-        raise NotFoundError(f"{message}; {suggest_names(str(name), split_names(data_dir))}")
+        names = suggest_names(str(name), split_names(data_dir))
+        raise NotFoundError(f"{message}; {did_you_mean(name)}{names}")
     if split.dataset is None:
         return read_qrels_files(split.qrels)
     qrels: Qrels = {}

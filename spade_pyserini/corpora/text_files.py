@@ -1,7 +1,8 @@
-"""A folder of text files, ``.txt`` or ``.md``: each file is a document.
+"""Text files, ``.txt`` or ``.md``, in a folder or alone: each file is a document.
 
-The id is the path of the file, relative to the folder. Characters that ids cannot have (white space
-and unprintable ones), and those with a meaning in ids (``#`` and ``%``), are percent-encoded.
+The id is the path of the file, relative to the folder; for a single file, its name. Characters that
+ids cannot have (white space and unprintable ones), and those with a meaning in ids (``#`` and
+``%``), are percent-encoded.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from urllib.parse import quote
 
 from spade_pyserini.corpora.checks import LocatedDocument, OnError
 from spade_pyserini.errors import InputError
-from spade_pyserini.formats.lines import input_errors, open_binary
+from spade_pyserini.formats.lines import RE_ENCODE, input_errors, open_binary
 from spade_pyserini.records import Document
 
 
@@ -27,10 +28,19 @@ def read_text_files(
             text = raw.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             byte = f"byte {error.start} (0x{raw[error.start]:02x})"
-            on_error(InputError(f"{byte} is not UTF-8; re-encode the file", path))
+            on_error(InputError(f"{byte} is not UTF-8; {RE_ENCODE}", path))
             continue
         document = Document(path_id(path.relative_to(folder).as_posix()), "", text.strip())
         yield LocatedDocument(document, str(path), 1)
+
+
+def describe_text_files(path: Path, files: list[Path]) -> str:
+    """Return a message: what the documents are, and their ids."""
+    if files == [path]:
+        message = f"the file is one document, its id is {path_id(path.name)}"
+        return f"{message}; for a document on each line, use .tsv or .jsonl"
+    number = "1 text file" if len(files) == 1 else f"{len(files)} text files"
+    return f"{number}, the id is the path of the file"
 
 
 def path_id(path: str) -> str:

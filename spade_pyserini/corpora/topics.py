@@ -12,6 +12,7 @@ from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.splits import resolve_split, split_names
 from spade_pyserini.corpora.topic_tables import topic_table
 from spade_pyserini.errors import InputError, NotFoundError
+from spade_pyserini.formats.similar import did_you_mean
 from spade_pyserini.formats.topics import read_topic_files, topic_file_stem
 from spade_pyserini.formats.weighted_topics import VECTOR, read_weighted_topics
 from spade_pyserini.records import Topic
@@ -32,7 +33,8 @@ def read_topics(name: str | Path, *, data_dir: str | Path | None = None) -> list
     split = resolve_split(name, data_dir=data_dir)
     if split is None:
         message = f"there are no topics and no file with the name {str(name)!r}"
-        raise NotFoundError(f"{message}; {suggest_names(str(name), split_names(data_dir))}")
+        names = suggest_names(str(name), split_names(data_dir))
+        raise NotFoundError(f"{message}; {did_you_mean(name)}{names}")
     if split.dataset:
         return list(irdatasets.topics(split.dataset))
     qrels = read_qrels(name, data_dir=data_dir)

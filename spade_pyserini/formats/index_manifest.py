@@ -21,6 +21,7 @@ from spade_pyserini.formats.paths import sibling
 from spade_pyserini.formats.private_names import private_siblings
 from spade_pyserini.formats.query_side import BOOLEAN, QuerySide, query_side
 from spade_pyserini.formats.sealed_json import read_sealed, write_sealed
+from spade_pyserini.formats.similar import did_you_mean
 
 FORMAT = "spade_pyserini.index/2"
 PREVIOUS = "previous"
@@ -94,7 +95,8 @@ class IndexManifest:
         """Read the manifest of the index in ``folder``; raise `ArtifactError` if there is none."""
         path = manifest_path(folder)
         if not folder.is_dir() and not previous_paths(folder):
-            raise ArtifactError(f"{folder}: no such index; build it with `spade index`")
+            hint = did_you_mean(folder, folders=True)
+            raise ArtifactError(f"{folder}: no such index; {hint}build it with `spade index`")
         if not path.is_file():
             raise ArtifactError(
                 f"{folder} has no manifest ({path.name} next to it): the index was built by "

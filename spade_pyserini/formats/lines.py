@@ -16,8 +16,10 @@ from typing import IO, Any, cast
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.paths import is_local
+from spade_pyserini.formats.similar import no_such
 
 PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+RE_ENCODE = "save the file as UTF-8, such as with iconv -f WINDOWS-1252 -t UTF-8"
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 LONGEST_LINE = 1 << 28  # bytes; a compressed file of a few megabytes can hold a line of gigabytes
 
@@ -38,7 +40,7 @@ def read_lines(
         except UnicodeDecodeError as error:
             position = offset + error.start
             byte = f"byte {position} (0x{raw[error.start]:02x})"
-            fault = InputError(f"{byte} is not UTF-8; re-encode the file", path, number)
+            fault = InputError(f"{byte} is not UTF-8; {RE_ENCODE}", path, number)
             if on_error is None:
                 raise fault from None
             on_error(fault)
@@ -67,7 +69,7 @@ def input_errors(path: Path, line: Callable[[], int | None] = lambda: None) -> I
     try:
         yield
     except FileNotFoundError:
-        raise NotFoundError(f"{path}: no such file") from None
+        raise NotFoundError(no_such(path, "file")) from None
     except IsADirectoryError:
         raise InputError("is a folder, a file was expected", path) from None
     except (*DAMAGED, OSError) as error:

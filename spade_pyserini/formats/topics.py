@@ -72,7 +72,8 @@ def _read_tsv(path: Path) -> Iterator[tuple[int, Topic]]:
             continue
         qid, tab, text = line.partition("\t")
         if not tab:
-            raise InputError("expected `id <tab> text`, found no tab", path, number)
+            cure = "for queries without ids, use a .csv file whose first line is `query`"
+            raise InputError(f"expected `id <tab> text`, found no tab; {cure}", path, number)
         yield number, Topic(qid.strip(), text.strip())
 
 

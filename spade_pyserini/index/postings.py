@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spade_pyserini.errors import ArtifactError
+from spade_pyserini.formats.similar import did_you_mean
 from spade_pyserini.lucene import jvm
 from spade_pyserini.lucene.errors import translate_java_errors
 from spade_pyserini.records import ImpactVector
@@ -60,7 +61,8 @@ class Postings:
     def __init__(self, folder: str | Path) -> None:
         self._folder = Path(folder)
         if not self._folder.is_dir():  # Lucene would create the folder
-            raise ArtifactError(f"{folder}: no such index; build it with `spade index`")
+            hint = did_you_mean(folder, folders=True)
+            raise ArtifactError(f"{folder}: no such index; {hint}build it with `spade index`")
         open_postings = jvm.spade_class("ImpactPostings")
         with translate_java_errors(self._folder, "open"):
             self._postings = open_postings(jvm.java_path(self._folder))

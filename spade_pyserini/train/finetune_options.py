@@ -10,6 +10,7 @@ from spade_pyserini.corpora.fields import FieldChoice
 from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import NotFoundError, UsageError
+from spade_pyserini.formats.similar import no_such
 from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.hub import resolve_model
 from spade_pyserini.train.documents import CorpusSource
@@ -94,8 +95,7 @@ def prepare_inputs(
         raise UsageError(f"{options.model} is untrained; use a recipe of `spade train`")
     columns = options.id_field, options.title_field, options.text_fields
     source = CorpusSource(options.corpus or "", *columns)
-    if options.corpus:
-        source.open(data_dir)
+    corpus = source.open(data_dir) if options.corpus else None
     for name in (options.queries, options.dev_queries):
         if name:
             read_topics(name, data_dir=data_dir)
@@ -105,13 +105,13 @@ def prepare_inputs(
     if not options.pairs:
         return FinetuneInputs(source, options.queries or "", options.qrels or "", config)
     if not Path(options.pairs).exists():
-        raise NotFoundError(f"{options.pairs}: no such file or folder")
+        raise NotFoundError(no_such(options.pairs, "file or folder"))
     files = split_pairs(
         Path(options.pairs),
         folder / PAIRS,
         options.query_field,
         FieldChoice(*columns),
-        with_corpus=bool(options.corpus),
+        corpus=corpus,
     )
     if files.corpus:
         source = CorpusSource(str(files.corpus))

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from spade_pyserini.corpora import Corpus
 from spade_pyserini.corpora.fields import (
     NO_CHOICE,
     FieldChoice,
@@ -75,6 +76,7 @@ class _Collected:
     docids: dict[tuple[str, str], str] = field(default_factory=dict)
     documents: dict[str, Document] = field(default_factory=dict)
     grades: dict[tuple[str, str], int] = field(default_factory=dict)
+    places: dict[str, tuple[Path, int]] = field(default_factory=dict)  # of document ids
 
 
 def split_pairs(
@@ -83,16 +85,20 @@ def split_pairs(
     query_field: str | None = None,
     choice: FieldChoice = NO_CHOICE,
     *,
-    with_corpus: bool = False,
+    corpus: Corpus | None = None,
 ) -> PairFiles:
     """Write the pairs of ``path`` as queries, judgements and documents to ``folder``.
 
     ``query_field`` and ``choice`` name columns; the others are guessed, and the guess is logged.
-    With ``with_corpus``, the pairs have ids of documents, and their texts are not read.
+    With ``corpus``, the pairs have ids of its documents, and their texts are not read. Pairs whose
+    document is not in the corpus are left out, with a warning; if all are, it is an error.
     """
+    with_corpus = corpus is not None
     collected = _Collected()
     for file in corpus_layout(path).files if path.is_dir() else [path]:
         _collect(file, query_field, choice, with_corpus, collected)
+    if corpus is not None:
+        _leave_out_unknown(collected, corpus)
     files = PairFiles(folder / "queries.tsv", folder / "qrels.txt", None if with_corpus else folder)
     folder.mkdir(parents=True, exist_ok=True)
     _write(files.queries, (f"{qid}\t{text}" for text, qid in collected.queries.items()))
@@ -103,6 +109,28 @@ def split_pairs(
     documents = len({docid for _, docid in collected.grades})
     logger.info("%s: %s, %d documents", path, count, documents)
     return files
+
+
+def _leave_out_unknown(pairs: _Collected, corpus: Corpus) -> None:
+    """Remove the pairs, and then the queries, whose documents are not in ``corpus``."""
+    missing, example = set(pairs.places), ""
+    for document in corpus:
+        example = example or document.docid
+        missing.discard(document.docid)
+        if not missing:
+            return
+    number = len(pairs.grades)
+    grades = {key: grade for key, grade in pairs.grades.items() if key[1] not in missing}
+    docid, (path, line) = next(item for item in pairs.places.items() if item[0] in missing)
+    problem = f"{corpus.source} has no document with the id {docid!r}"
+    if not grades:
+        cure = f"the pairs must name its documents by their ids, such as {example!r}"
+        raise InputError(f"{problem}; {cure}", path, line)
+    message = "%s:%d: %s; %d of %d pairs are left out, because their documents do not exist"
+    logger.warning(message, path, line, problem, number - len(grades), number)
+    pairs.grades = grades
+    judged = {qid for qid, _ in grades}
+    pairs.queries = {text: qid for text, qid in pairs.queries.items() if qid in judged}
 
 
 def _write(path: Path, lines: Iterator[str]) -> None:
@@ -213,6 +241,7 @@ def _add(row: Row, columns: _Columns, path: Path, into: _Collected) -> None:
         raise ValueError(f"the query contains {SURROGATE}")
     qid = into.queries.setdefault(query, f"q{len(into.queries) + 1}")
     docid = _document(row, columns, into)
+    into.places.setdefault(docid, (path, row.line))
     grade = 1
     if columns.grade is not None:
         grade = parse_grade(str(row.values.get(columns.grade)), path, row.line)

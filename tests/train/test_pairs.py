@@ -15,6 +15,7 @@ from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import InputError
 from spade_pyserini.records import Document, Topic
 from spade_pyserini.train.pairs import split_pairs
+from tests.commands import Commands
 
 ROWS = [("red  fish", "A fish"), ("a dog", "The dog"), ("red fish", "The river")]
 FORMS = {
@@ -57,11 +58,13 @@ def test_chosen_columns_ids_titles_and_grades(tmp_path: Path) -> None:
 def test_with_a_corpus_the_pairs_have_ids(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("query,code\nred,x1\n")
+    (tmp_path / "goods.csv").write_text("code,info\nx1,a fish\n")
     choice = FieldChoice("code", None, ("info",))
-    files = split_pairs(path, tmp_path / "out", None, choice, with_corpus=True)
+    corpus = open_corpus(str(tmp_path / "goods.csv"), id_field="code", text_fields=["info"])
+    files = split_pairs(path, tmp_path / "out", None, choice, corpus=corpus)
     assert read_qrels(files.qrels) == {"q1": {"x1": 1}} and files.corpus is None
     with pytest.raises(InputError, match=r"no column of document ids .*leave out corpus=PATH"):
-        split_pairs(path, tmp_path / "out", with_corpus=True)
+        split_pairs(path, tmp_path / "out", corpus=corpus)
 
 
 @pytest.mark.parametrize(
@@ -91,3 +94,21 @@ def test_a_column_that_does_not_exist(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("query,text\nx,y\n")
     with pytest.raises(InputError, match="there is no column 'words'; the columns are `query`"):
         split_pairs(tmp_path / "p.csv", tmp_path / "out", "words")
+
+
+def test_pairs_whose_document_is_missing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, run: Commands
+) -> None:
+    goods, clicks = tmp_path / "goods.csv", tmp_path / "clicks.csv"
+    goods.write_text("sku,text\nP1,lamp\nP2,desk\n")
+    clicks.write_text("query,sku\nlight,P1\ntable,P9\nlight,P8\nwork,P2\n")
+    files = split_pairs(clicks, tmp_path / "out", corpus=open_corpus(str(goods)))
+    assert f"{clicks}:3: {goods} has no document with the id 'P9'; 2 of 4 pairs" in caplog.text
+    assert files.qrels.read_text() == "q1 0 P1 1\nq3 0 P2 1\n"
+    assert files.queries.read_text() == "q1\tlight\nq3\twork\n"
+    clicks.write_text("query,sku\nlight,p1\ntable,P9\n")
+    call = ("finetune", "--corpus", goods, "--pairs", clicks, "--output", tmp_path / "mine")
+    result = run(*call)
+    assert result.code == 1
+    assert f"{clicks}:2: {goods} has no document with the id 'p1'; the pairs must" in result.err
+    assert "such as 'P1'" in result.err
