@@ -37,7 +37,8 @@ def pisa_milliseconds(index: Path, folder: Path, vectors: dict[str, dict[str, in
 
     vectors: the weights of query terms, by topic id.
     """
-    from spade_pyserini.export.pisa import TOKENIZER, PisaSearcher, write_pisa
+    from spade_pyserini.export.folder import TOKENIZER
+    from spade_pyserini.export.pisa import PisaSearcher, write_pisa
 
     write_pisa(index, folder, overwrite=True)
     queries = PreEncodedQueries(WordPieces.load(folder / TOKENIZER), vectors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -110,7 +111,7 @@ def test_training_with_a_pool_alone(
     values = [line["expansion_pool"] for line in read_log(tmp_path / "run", "step")]
     assert sum(values[-8:]) < 0.9 * sum(values[:8])
 
-    def fail() -> None:
+    def fail() -> Any:
         raise AssertionError("the embeddings are computed again")
 
     get = ScoreCache.get
