@@ -131,7 +131,7 @@ def _properties(export: Export) -> dict[str, str]:
 
 
 def _queries(export: Export, side: QuerySide) -> dict[str, str]:
-    """Return an example, and the arguments of commands and programs that encode queries."""
+    """Return the values of the template for an example query and for the encoding of queries."""
     name = Path(export.output.name)
     tokenizer, description = tokenizer_path(name).name, side_path(name).name
     flags, arguments = ["--tokenizer", tokenizer], [json.dumps(tokenizer)]

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import difflib
+from itertools import islice
 from pathlib import Path
+
+MOST = 1000  # names that are compared; an error message should not take long
 
 
 def did_you_mean(path: str | Path, folders: bool = False) -> str:
     """Return ``did you mean PATH? ``: the path in the same folder with the most similar name.
 
-    The text is empty if the folder does not exist, or has no similar name. With ``folders``, only
-    names of folders are compared.
+    The text is empty if the folder does not exist, has no similar name, or is on an object store.
+    With ``folders``, only names of folders are compared.
     """
+    if "://" in str(path):
+        return ""
     wanted = Path(path)
     try:
-        others = [other for other in wanted.parent.iterdir() if other.is_dir() or not folders]
+        entries = islice(wanted.parent.iterdir(), MOST)
+        others = [entry for entry in entries if not folders or entry.is_dir()]
     except OSError:
         return ""
     close = difflib.get_close_matches(wanted.name, [other.name for other in others], 1)

@@ -52,8 +52,9 @@ def check_lucene_counts(folder: Path, manifest: IndexManifest) -> LuceneCounts:
     if manifest.kind == "impact":
         expected |= {"postings": manifest.postings, "impacts": manifest.impacts}
     for name, number in expected.items():
-        if getattr(counts, name) != number:
-            counted = "as the sum of impacts" if name == "impacts" else name
-            message = f"the index has {getattr(counts, name)} {counted}, it should have {number}"
+        if (found := getattr(counts, name)) != number:
+            message = f"the index has {found} {name}, it should have {number}"
+            if name == "impacts":
+                message = f"the sum of the impacts in the index is {found}, it should be {number}"
             raise ArtifactError(f"{folder}: {message}; {REBUILD}")
     return counts

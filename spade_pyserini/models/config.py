@@ -46,8 +46,8 @@ class SpadeConfig:
     corpus_idf: above 0, weights are multiplied by this power of the terms' idf in the corpus, see
         `extensions.corpus_weights`.
     saturate: weights become log(1 + weight), so that no single term dominates.
-    forms: above 0, the other inflected forms of a document's words are added to its vector, with
-        this fraction of the word's weight.
+    forms: above 0, the other forms of a document's words (English words with the same stem) are
+        added to its vector, with this fraction of the word's weight.
     whole_word_forms: only tokens that are a complete word pass on weight to the other forms. A
         WordPiece of a longer word does not: "call" in "call ##ous" gives no weight to "calls".
     prune_ratio: above 0, terms below this fraction of the document's largest weight are dropped,

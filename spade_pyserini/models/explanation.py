@@ -43,7 +43,7 @@ class TermWeights(list[TermWeight]):
 class Expansion(NamedTuple):
     """The terms of a text's vector by the effect of expansion, in order of descending impact.
 
-    added: terms that are not in the text, including other inflected forms of its words.
+    added: terms that are not in the text, including words with the same stem as its words.
     raised: terms of the text with a larger impact than the weighting encoder alone gives.
     rest: terms of the text that the expansion encoder did not select.
     """

@@ -47,7 +47,7 @@ class EncoderConfig(Protocol):
 
     @property
     def saturate(self) -> bool:
-        """Whether a term's weight is log(1 + x), where x is the sum of both encoders' weights."""
+        """Whether a term's weight is log(1 + x), x the weighted sum of both encoders' outputs."""
 
     @property
     def prune_ratio(self) -> float:

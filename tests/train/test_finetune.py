@@ -28,7 +28,7 @@ def lines_of(corpus: Path) -> list[str]:
 
 @pytest.fixture
 def pairs(tmp_path: Path, tiny_corpus: Path, tiny_model: SpadeModel) -> list[str]:
-    """The options of a call; the data has twelve queries with one relevant document each."""
+    """Options of `spade finetune`, for twelve queries with one relevant document each."""
     (tmp_path / "queries.tsv").write_text("".join(f"q{n}\t{w}\n" for n, w in enumerate(WORDS)))
     texts = [json.loads(line)["text"] for line in lines_of(tiny_corpus)]
     lines = []
