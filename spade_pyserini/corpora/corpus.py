@@ -122,8 +122,9 @@ def _open(
         _refuse_fields(corpus, choice)
         return _from_ir_datasets(corpus, corpus)
     names = [name for collection in catalogue().values() for name in collection.names]
-    suggestion = did_you_mean(corpus) if "://" not in corpus else ""
-    suggestion += suggest_names(corpus, [*names, *local_collections(data_dir)])
+    suggestion = did_you_mean(corpus) + suggest_names(
+        corpus, [*names, *local_collections(data_dir)]
+    )
     raise NotFoundError(f"no corpus, folder or file is called {corpus!r}; {suggestion}")
 
 
