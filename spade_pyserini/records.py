@@ -1,7 +1,8 @@
-"""Record types for documents, vectors, topics, hits and rankings."""
+"""Types of documents, vectors, topics, hits and rankings."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 
@@ -59,3 +60,7 @@ class Ranking(NamedTuple):
 
     qid: str
     hits: list[Hit]
+
+
+FindDocuments = Callable[[Collection[str]], Mapping[str, Document]]
+"""A function that returns the documents with some ids, by id; unknown ids are left out."""

@@ -12,11 +12,11 @@ from spade_pyserini import __version__
 from spade_pyserini.analysis.compare import TopicDifference, extremes, tally, topic_differences
 from spade_pyserini.analysis.html import charts, elements
 from spade_pyserini.analysis.html.page import page
-from spade_pyserini.analysis.report_topics import FindDocuments, ShownTopics
+from spade_pyserini.analysis.report_topics import ShownTopics
 from spade_pyserini.errors import NotFoundError
 from spade_pyserini.formats.qrels import Qrels
 from spade_pyserini.formats.tables import read_csv
-from spade_pyserini.records import Ranking, Topic
+from spade_pyserini.records import FindDocuments, Ranking, Topic
 
 if TYPE_CHECKING:
     from ir_measures import Measure

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from textwrap import shorten
 
 from spade_pyserini.analysis.html import elements
 from spade_pyserini.formats.qrels import Qrels
-from spade_pyserini.records import Document, Ranking
-
-FindDocuments = Callable[[Collection[str]], Mapping[str, Document]]
+from spade_pyserini.records import Document, FindDocuments, Ranking
 
 DEPTH = 5  # documents to show of each run
 RELEVANT = 5  # relevant documents to show of each topic

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from spade_pyserini.formats.unicode import is_valid_unicode
 
 if TYPE_CHECKING:
     from spade_pyserini.index.queries import MakeQueries
-    from spade_pyserini.records import Document
+    from spade_pyserini.records import Document, FindDocuments
     from spade_pyserini.search.answers import Searcher
     from spade_pyserini.search.texts import Texts
 
@@ -101,9 +101,7 @@ def _typed_queries(searcher: Searcher) -> Iterator[str]:
             print("the query is not valid Unicode; check the encoding of the terminal")
 
 
-def _finder(
-    options: argparse.Namespace, searcher: Searcher
-) -> Callable[[Collection[str]], Mapping[str, Document]] | None:
+def _finder(options: argparse.Namespace, searcher: Searcher) -> FindDocuments | None:
     """Return a function that finds documents by id, or None if the texts cannot be read.
 
     Errors of a corpus given with ``--corpus`` are raised. Errors of the corpus that the index

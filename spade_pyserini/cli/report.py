@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spade_pyserini.analysis.report import (
     ReportOptions,
@@ -15,6 +16,9 @@ from spade_pyserini.cli import arguments
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.outputs import refuse_existing
+
+if TYPE_CHECKING:
+    from spade_pyserini.records import FindDocuments
 
 EXAMPLE = """spade report --qrels pydoc/test --topics pydoc/test \\
       --run runs/run.pydoc.bm25.pydoc-test.txt runs/run.pydoc.spade-mini.pydoc-test.txt \\
@@ -30,6 +34,12 @@ def parser() -> argparse.ArgumentParser:
     add("--baseline", metavar="RUN", help="run to compare with the other runs (default: the first)")
     add("--topics", metavar="NAME|FILE", help="show the texts of these topics")
     arguments.add_corpus(parser, summary="show the texts of documents from this corpus")
+    add(
+        "--index",
+        metavar="DIR",
+        help="show the texts of documents from the corpus that this index was made from; "
+        "instead of --corpus and the options of its columns",
+    )
     add(
         "--sweep",
         action="append",
@@ -50,16 +60,17 @@ def run(options: argparse.Namespace) -> None:
     refuse_existing(output, options.overwrite)
     if options.baseline and options.baseline not in options.run:
         raise UsageError("--baseline must be one of the files of --run")
+    if options.index and options.corpus:
+        raise UsageError("give either --index or --corpus")
 
     from spade_pyserini.corpora.topics import read_topics, topics_name
     from spade_pyserini.evaluate import parse_measures, read_runs
     from spade_pyserini.evaluate.own_documents import own_documents
-    from spade_pyserini.search.texts import Texts
 
     data_dir = options.data_dir
     qrels, level = arguments.read_judgements(options)
     topics = read_topics(options.topics, data_dir=data_dir) if options.topics else ()
-    corpus = arguments.open_corpus(options) if options.corpus else None
+    find = _finder(options)
     rankings = read_runs(options.run, qrels).values()
     labels = run_labels(options.run)
     name = topics_name(options.topics or options.qrels, data_dir=data_dir)
@@ -69,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
         level=level,
         topics=topics,
         topics_name=name,
-        find=Texts([corpus]).find if corpus else None,
+        find=find,
         own=own_documents(rankings, options.qrels, data_dir=data_dir),
         figures=[path for folder in options.sweep for path in sweep_figures(Path(folder))],
         breakdown=Path(options.breakdown) if options.breakdown else None,
@@ -79,6 +90,19 @@ def run(options: argparse.Namespace) -> None:
     with atomic_write(output) as stream:
         stream.write(page.encode())
     print(output)
+
+
+def _finder(options: argparse.Namespace) -> FindDocuments | None:
+    """Return a function that finds documents by id, or None if no corpus is given."""
+    from spade_pyserini.formats.index_manifest import IndexManifest
+    from spade_pyserini.search.texts import Texts, remembered_corpora
+
+    if options.corpus:
+        return Texts([arguments.open_corpus(options)]).find
+    if options.index:
+        manifest = IndexManifest.load(Path(options.index))
+        return Texts(remembered_corpora(manifest, data_dir=options.data_dir)).find
+    return None
 
 
 if __name__ == "__main__":

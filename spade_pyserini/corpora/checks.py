@@ -72,7 +72,7 @@ def check_documents(
         if problem is None and not is_valid_unicode(document.contents):
             problem = f"the text contains {SURROGATE}"
         if problem is None and not seen.add(document.docid):
-            problem = f"the id {document.docid!r} was used before; ids must be unique"
+            problem = f"the id {document.docid!r} was used before; ids must be unique: rename one"
         if problem is None:
             yield document
         else:

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.formats.unicode import printable
-from spade_pyserini.records import Document, Hit
+from spade_pyserini.records import Document, FindDocuments, Hit
 from spade_pyserini.search.batch import search_documents
 from spade_pyserini.search.bm25 import Bm25Searcher
 from spade_pyserini.search.impact import ImpactSearcher
 from spade_pyserini.search.snippets import MatchedTermsOfWord, Snippet, best_snippet, mark_words
 
 Searcher = ImpactSearcher | Bm25Searcher
-FindDocuments = Callable[[Collection[str]], Mapping[str, Document]]
 
 BOLD, FAINT, RESET = "\033[1;33m", "\033[2m", "\033[0m"
 INDENT = " " * 6

@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from spade_pyserini.records import Hit
+from spade_pyserini.records import FindDocuments, Hit
 from spade_pyserini.search import Bm25Searcher, ImpactSearcher
 from spade_pyserini.search.answers import (
     Answer,
-    FindDocuments,
     Searcher,
     describe_hits,
     matched_terms,

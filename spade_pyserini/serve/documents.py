@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 from spade_pyserini.analysis.explain import words_with_impacts
 from spade_pyserini.models.wordpieces import WordPieces
-from spade_pyserini.records import Document
+from spade_pyserini.records import Document, FindDocuments
 from spade_pyserini.search import ImpactSearcher
-from spade_pyserini.search.answers import FindDocuments
 from spade_pyserini.serve.limits import RefusedError
 from spade_pyserini.serve.records import (
     DocumentAnswer,

@@ -129,6 +129,22 @@ def test_a_topic_leads_to_its_documents(files: Path, run: Commands) -> None:
     assert "script" not in page.tags
 
 
+@pytest.mark.java
+def test_an_index_remembers_the_corpus_of_the_texts(files: Path, run: Commands) -> None:
+    (files / "goods.csv").write_text("code,info\na,the answer\nb,another text\n")
+    columns = ("--id-field", "code", "--text-fields", "info")
+    corpus = ("--corpus", files / "goods.csv", *columns)
+    assert run("index", "--bm25", *corpus, "--output", files / "goods.bm25").code == 0
+    given = [*flags(files, "better.txt"), "--topics", files / "topics.tsv"]
+    output = ("--output", files / "report.html")
+    result = run("report", *given, "--index", files / "goods.bm25", *output)
+    assert result.code == 0, result.err
+    page = ParsedPage((files / "report.html").read_text())
+    assert "the answer" in page.text and "another text" in page.text
+    both = run("report", *given, "--index", files / "goods.bm25", *corpus, *output, "--overwrite")
+    assert (both.code, both.out) == (2, "") and "either --index or --corpus" in both.err
+
+
 def test_runs_of_the_same_model_are_told_apart_by_their_files(files: Path, run: Commands) -> None:
     (files / "copy.txt").write_text((files / "worse.txt").read_text())
     output = files / "report.html"
