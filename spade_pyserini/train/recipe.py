@@ -11,9 +11,10 @@
     queries = "nfcorpus/train"
     qrels = "nfcorpus/train"
 
-`spade_pyserini.train.settings` describes the sections. Names of collections are looked up below
-the data directory; paths are relative to the current folder. All names but ``collections`` are
-unique, so their sections can be left out, in files as in Python::
+`spade_pyserini.train.settings` and `spade_pyserini.train.extension_settings` describe the sections.
+Names of collections are looked up below the data directory; paths are relative to the current
+folder. All names but ``collections`` are unique, so their sections can be left out, in files as in
+Python::
 
     load_recipe("my.toml").with_settings(["tau=50", "cotraining.block=64"])
     make_recipe(backbone="minilm", corpus="pydoc", steps=100)
@@ -30,17 +31,19 @@ from typing import Any
 
 from spade_pyserini.errors import InputError, NotFoundError, UsageError
 from spade_pyserini.train.conversion import change_section
+from spade_pyserini.train.extension_settings import (
+    DistillationSettings,
+    TeachingSettings,
+    TermWeightSettings,
+)
 from spade_pyserini.train.settings import (
     CotrainingSettings,
     DataSettings,
     DevCollection,
-    DistillationSettings,
     LossSettings,
     ModelSettings,
     OptimizationSettings,
     PruningSettings,
-    TeachingSettings,
-    TermWeightSettings,
     TrainingCollection,
     ValidationSettings,
 )

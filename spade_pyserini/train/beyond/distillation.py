@@ -9,7 +9,7 @@ from spade_pyserini.train.beyond.losses import kl_loss, margin_mse_loss
 from spade_pyserini.train.beyond.teachers import BM25Teacher, DenseTeacher
 from spade_pyserini.train.data import TrainingData
 from spade_pyserini.train.extension import Extension, ScoredBatch
-from spade_pyserini.train.settings import DistillationSettings
+from spade_pyserini.train.extension_settings import DistillationSettings
 from spade_pyserini.train.step import LossParts
 
 

@@ -20,9 +20,9 @@ from spade_pyserini.train.beyond.teachers import BM25Teacher, DenseTeacher
 from spade_pyserini.train.beyond.term_weights import TermWeights, initialize_term_weights
 from spade_pyserini.train.data import TrainingData
 from spade_pyserini.train.extension import Extension, Extensions
+from spade_pyserini.train.extension_settings import Teacher
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.run import Run
-from spade_pyserini.train.settings import Teacher
 
 
 def extend(run: Run, data: TrainingData, model: SpadeModel) -> tuple[SpadeModel, Extensions]:

@@ -30,8 +30,8 @@ from spade_pyserini.train.beyond.scorers import open_embedder
 from spade_pyserini.train.beyond.teachers import BM25Teacher
 from spade_pyserini.train.data import TrainingData
 from spade_pyserini.train.extension import Extension, ScoredBatch
+from spade_pyserini.train.extension_settings import DistillationSettings
 from spade_pyserini.train.run import Run
-from spade_pyserini.train.settings import DistillationSettings
 from spade_pyserini.train.step import LossParts
 
 logger = logging.getLogger(__name__)

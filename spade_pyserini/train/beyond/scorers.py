@@ -18,7 +18,7 @@ from spade_pyserini.models.onnx import find_onnx
 from spade_pyserini.progress import progress_bar
 from spade_pyserini.records import Topic
 from spade_pyserini.train.beyond.score_cache import ScoreCache
-from spade_pyserini.train.settings import Teacher
+from spade_pyserini.train.extension_settings import Teacher
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

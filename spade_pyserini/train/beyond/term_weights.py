@@ -20,8 +20,8 @@ from spade_pyserini.models.term_counts import (
 from spade_pyserini.train import losses
 from spade_pyserini.train.data import TrainingData
 from spade_pyserini.train.extension import Extension
+from spade_pyserini.train.extension_settings import TermWeightSettings
 from spade_pyserini.train.optimizers import adamw
-from spade_pyserini.train.settings import TermWeightSettings
 
 
 class TermWeights(Extension):

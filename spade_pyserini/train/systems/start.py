@@ -20,9 +20,9 @@ from spade_pyserini.models.systems.recognise import SPADE, recognise
 from spade_pyserini.models.systems.system import System
 from spade_pyserini.models.tensors import pad_batch
 from spade_pyserini.train.encoders import SIMILAR
+from spade_pyserini.train.extension_settings import TermWeightSettings
 from spade_pyserini.train.optimizers import adamw
 from spade_pyserini.train.recipe import Recipe
-from spade_pyserini.train.settings import TermWeightSettings
 from spade_pyserini.train.systems.registry import TRAINED
 
 # Settings that only SpaDE has, and the values that switch them off.

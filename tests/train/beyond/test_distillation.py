@@ -13,10 +13,10 @@ from spade_pyserini.train import Recipe, train
 from spade_pyserini.train.beyond import extensions
 from spade_pyserini.train.beyond.distillation import DenseDistillation
 from spade_pyserini.train.data import load_training_data
+from spade_pyserini.train.extension_settings import Teacher
 from spade_pyserini.train.log import read_log
 from spade_pyserini.train.loop import Trainer
 from spade_pyserini.train.run import Run
-from spade_pyserini.train.settings import Teacher
 
 
 @pytest.mark.parametrize("distillation", ["kl", "margin_mse"])

@@ -14,10 +14,10 @@ from spade_pyserini.train import Recipe, make_recipe, train
 from spade_pyserini.train.beyond.query_pool import QueryPool, pool_loss
 from spade_pyserini.train.beyond.score_cache import ScoreCache
 from spade_pyserini.train.extension import ScoredBatch
+from spade_pyserini.train.extension_settings import Teacher
 from spade_pyserini.train.log import read_log
 from spade_pyserini.train.loop import Trainer
 from spade_pyserini.train.run import Run
-from spade_pyserini.train.settings import Teacher
 
 MINILM = Teacher("minilm", "bi-encoder", weight=20.0, max_length=32)
 CROSS = Teacher("no-such/model", "cross-encoder")

@@ -19,7 +19,7 @@ from spade_pyserini.models.cross_encoder import load_cross_encoder
 from spade_pyserini.train import Recipe, run_stage, train
 from spade_pyserini.train.beyond import scorers
 from spade_pyserini.train.data import load_training_data
-from spade_pyserini.train.settings import Teacher
+from spade_pyserini.train.extension_settings import Teacher
 from tests.baselines.test_rerank import save_cross_encoder
 from tests.models.onnx_files import export_onnx
 
