@@ -81,8 +81,8 @@ class TrainingLoop(ABC):
         with counting_bar("training", "steps", steps, self.step) as bar:
             while self.step < steps and self.selection.worse < settings.patience:
                 parts = self.train_step()
-                shown = {key: f"{value:.3f}" for key, value in parts.items()}
-                bar.set_postfix(shown, refresh=False)
+                # The sum is enough on a terminal; the log has the parts.
+                bar.set_postfix({"loss": f"{sum(parts.values()):.3f}"}, refresh=False)
                 bar.update()
                 if self.step % settings.validate_every == 0 or self.step == steps:
                     self._validate()
