@@ -6,8 +6,8 @@ r"""Make many synthetic document vectors from a few real ones, to measure large 
         --tokenizer encode/pydoc.spade-mini.tokenizer.json
 
 Each synthetic document takes its number of terms from one real document, and its terms and impacts
-from three, all chosen at random. Lengths and impacts are therefore distributed approximately as in
-the real vectors.
+from three real documents; all four are chosen at random. Lengths and impacts are therefore
+distributed approximately as in the real vectors.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spade_pyserini.models.wordpieces import WordPieces
 
 SHOWN = 20  # maximum number of added terms to show, and of terms whose impact expansion raised
-SHADES = (230, 223, 216, 209, 202)  # numbers of a terminal's 256 colours, from pale to deep orange
+SHADES = (230, 223, 216, 209, 202)  # colour numbers of terminals, pale to deep orange
 
 
 class Match(NamedTuple):
@@ -112,7 +112,7 @@ def words_with_impacts(
 
 
 def changes(terms: list[TermWeight]) -> dict[str, list[str]]:
-    """Return the terms that expansion added, and the document's terms that it raised most."""
+    """Return the added terms, and the document's terms whose impact expansion raised most."""
     added = [term for term in terms if not term.in_document]
     raised = [term for term in terms if term.in_document and term.expansion >= 0.5]
     raised.sort(key=lambda term: -term.expansion)

@@ -62,7 +62,7 @@ def index_stats(
 
 
 def find_counts(folder: Path, manifest: IndexManifest) -> Path | None:
-    """Return ``encode/X.counts.json`` for ``index/X`` if built from ``encode/X``, else None."""
+    """Return ``encode/X.counts.json`` if ``index/X`` was built from ``encode/X``, else None."""
     vectors = folder.absolute().parent.parent / "encode" / folder.absolute().name
     path = sibling(vectors, "counts.json")
     if not (path.is_file() and manifest_path(vectors).is_file()):

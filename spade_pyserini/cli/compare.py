@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _summary(differences: list[TopicDifference]) -> str:
-    """Return wins, ties and losses, both means, and p of a paired t-test, or why it has none."""
+    """Return wins, ties and losses, both means, and p of a t-test or why there is no test."""
     baseline = sum(topic.baseline for topic in differences) / len(differences)
     candidate = sum(topic.candidate for topic in differences) / len(differences)
     test = t_test(differences)

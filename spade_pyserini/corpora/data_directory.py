@@ -23,7 +23,8 @@ VARIABLE = "SPADE_DATA_DIR"
 def resolve_data_dir(data_dir: str | Path | None) -> Path | None:
     """Return ``data_dir``, or the directory in ``SPADE_DATA_DIR``, or None if neither is set.
 
-    A ``data_dir`` that does not exist is an error; a ``SPADE_DATA_DIR`` that does not is ignored.
+    It is an error if the folder ``data_dir`` does not exist. ``SPADE_DATA_DIR`` is ignored if it
+    names a folder that does not exist.
     """
     if data_dir is not None:
         if not Path(data_dir).is_dir():

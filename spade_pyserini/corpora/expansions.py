@@ -36,10 +36,10 @@ QUERIES = ("predicted_queries", "queries", "expansions", "text")
 def expanded(corpus: Corpus, path: str | Path, per_document: int | None = None) -> Corpus:
     """Return the corpus with the expansions of ``path`` appended to its documents.
 
-    A document without an expansion stays unchanged. Of the queries in a line of a ``.jsonl`` file,
-    the first ``per_document`` are appended, all of them by default. The other formats do not
-    separate queries: with them, ``per_document`` is an error. A file that `spade expand` wrote is
-    checked against its manifest.
+    A document without an expansion stays unchanged. A line of a ``.jsonl`` file is a list of
+    queries; the first ``per_document`` of them are appended, by default all. The other formats do
+    not separate queries: with them, ``per_document`` is an error. A file that `spade expand` wrote
+    is checked against its manifest.
     """
     if per_document is not None and not unpacked_name(Path(path)).endswith(JSON):
         message = f"{path}: only .jsonl files separate the queries of a document"

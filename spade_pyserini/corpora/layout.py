@@ -29,7 +29,7 @@ KINDS = {
     "parquet": (".parquet",),
     TEXT: (".txt", ".md"),
 }
-FIRST = ("json", "tsv")  # if these exist, other files are ignored, such as README.md
+FIRST = ("json", "tsv")  # if such files exist, other files (README.md) are ignored
 EXPECTED = (
     "corpus.jsonl (BEIR), collection.tsv (MS MARCO), .jsonl, .json, .tsv, .csv, .parquet, "
     f"or .txt and .md files, plain or compressed ({', '.join(PACKED)})"

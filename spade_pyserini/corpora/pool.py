@@ -1,7 +1,7 @@
 """A pool: the documents of a corpus that some runs rank high or that are judged relevant.
 
-For experiments where encoding the complete collection takes too long. Results on a pool are
-comparable only with results of other systems on the same pool.
+Use a pool for experiments if encoding the complete collection takes too long. Results on a pool can
+be compared only with results of other systems on the same pool.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from spade_pyserini.formats.tables import counted
 
 LEVEL = 0.05
 FEWEST = 5  # there is no test with fewer topics
-ROUNDING = 1e-9  # differences of scores that are closer than this are equal
+ROUNDING = 1e-9  # score differences are treated as equal if they are closer than this
 EQUAL = "the scores are equal on all topics, so there is no test of significance"
 CONSTANT = "the difference is the same on all topics, so there is no test of significance"
 MARK = "◇"  # marks a significant difference, as in the paper

@@ -10,7 +10,7 @@ from spade_pyserini.records import Ranking
 
 
 def other_topics(qrels: Qrels, run: list[Ranking]) -> str:
-    """Return the end of a message about a run without judged topics: an id of each side."""
+    """Return the end of a message: a topic id of the run, and one of the judgements."""
     if not run or not qrels:
         return "give the qrels of its topics"
     judged = next(iter(qrels))

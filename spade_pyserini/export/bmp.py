@@ -29,8 +29,8 @@ LARGEST_IMPACT = 255
 LARGEST_WEIGHT = 32
 # A search for k hits starts with a lower bound of the k-th score: the 10th, 100th or 1,000th
 # largest impact of a query term for k up to 10, 100 or 1,000, and 0 for larger k. BMP loses
-# documents whose score equals this bound. To get a lower bound, `search` requests the next larger
-# of these numbers of hits, and an even larger one if BMP returns too few.
+# documents whose score equals this bound. `search` therefore requests more hits than k, which makes
+# the bound smaller: the next number in this list or, if BMP returns too few hits, the one after it.
 ASKED = (11, 101, 1001)
 NO_TERM = "\n"  # a term that no index has
 
@@ -106,7 +106,7 @@ class BmpSearcher:
     def _call(self, weights: dict[str, float], k: int) -> list[tuple[str, float]]:
         """Return the ids and scores of ``k`` hits; none if BMP panics.
 
-        BMP panics if no block of documents has a score bound above its first lower bound.
+        BMP panics if no document can have a score above the bound with which the search starts.
         """
         # BMP scales the weights of a query such that the largest is 32. With a weight of 32 for a
         # term that no index has, weights up to 32 are not changed.

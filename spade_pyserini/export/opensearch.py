@@ -160,7 +160,7 @@ def query(
     *,
     with_text: bool = False,
 ) -> dict[str, Any]:
-    """Return the body of a ``_search`` request whose score is the inner product with the query.
+    """Return the body of a ``_search`` request that scores documents by their inner products.
 
     ``queries`` encodes the text; with a tokenizer, queries are boolean (each WordPiece has the
     weight 1). ``with_text`` requests the titles and texts of the hits, if they were exported.

@@ -1,4 +1,4 @@
-"""README templates of all engines: `readme_texts` has some; exports that are folders share one."""
+"""README templates of all engines: those in `readme_texts`, and one for all folder exports."""
 
 from spade_pyserini.export import readme_texts
 

@@ -1,9 +1,9 @@
 """A record of the files that were checked on this machine, to avoid repeated checks.
 
 A large file is checked only once: the identity of the file (device, inode, size, time of the last
-change) is recorded with the result, in the user's cache folder. A copy has another inode and a
-changed file another time, so both are checked again. Without a cache folder that can be written to,
-nothing is recorded and every check is made again.
+change) is recorded with the result, in the user's cache folder. A copy has another inode, and a
+changed file has another time, so both are checked again. If the cache folder cannot be written to,
+nothing is recorded, and every check is made again.
 """
 
 from __future__ import annotations

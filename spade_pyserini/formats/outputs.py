@@ -13,7 +13,8 @@ from spade_pyserini.formats.paths import is_local
 def refuse_existing(path: Path, overwrite: bool) -> None:
     """Raise `OutputExistsError` if ``path`` must not or cannot be written.
 
-    An existing regular file is replaced only with ``overwrite``; a folder, link or device never is.
+    An existing regular file is replaced only with ``overwrite``. A folder, link or device is never
+    replaced.
     """
     check_writable(path)
     refuse_special(path)

@@ -60,7 +60,8 @@ def staged_tokenizer(folder: Path, wordpieces: WordPieces | None) -> Iterator[No
     settle_tokenizer(folder)
     staged = private_sibling(folder, STAGED)
     if wordpieces is not None:
-        # The name of the unfinished file contains the final name: later commands can remove it.
+        # While the file is unfinished, its name contains the final name. If this process is killed,
+        # later commands can therefore find the file and remove it.
         wordpieces.save(staged, near=tokenizer_path(folder))
     try:
         yield

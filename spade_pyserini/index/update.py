@@ -55,7 +55,8 @@ def add_documents(source: str | Path, index: str | Path, *, threads: int = 1) ->
             return manifest
         _check_encoder(folder, manifest, new, encoded.settings)
         replaced, added = _count_existing(folder, (vector.docid for vector in new.vectors()))
-        # `added` includes documents that were empty, and thus not in Lucene, and now have terms.
+        # `added` are the new ids. Some of them may be ids of empty documents, which are not in the
+        # Lucene index; these documents have terms now.
         empty = sorted({*manifest.empty}.difference(added).union(new.empty))
         expected = replace(
             manifest,

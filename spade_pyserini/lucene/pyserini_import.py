@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 CATALOGUE = "pyserini.prebuilt_index_info"
 # The fields of an entry that pyserini reads
 FIELDS = ("description", "filename", "urls", "md5", "size")
-MOST_LOOKUPS = 100  # most names that the import of pyserini may look up; pyserini 2.4 looks up 2
+MOST_LOOKUPS = 100  # limit of the names that the import may look up; pyserini 2.4 looks up 2
 
 
 @cache
@@ -44,8 +44,8 @@ def prepare_pyserini() -> None:
 def _import_without_lists() -> None:
     """Import pyserini's list of prebuilt indexes without a network.
 
-    While it is imported, the names that it looks up have empty entries, which are removed at the
-    end.
+    The import looks up some names in the list, and fails for a name that is not in it. Such a name
+    gets an empty entry, and the import is tried again. At the end, these entries are removed.
     """
     names: list[str] = []
     while len(names) < MOST_LOOKUPS:

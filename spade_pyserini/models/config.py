@@ -53,10 +53,11 @@ class SpadeConfig:
     prune_ratio: above 0, terms below this fraction of the document's largest weight are dropped,
         before quantization.
     corpus_gamma: above 0, a term is removed from the expansion vectors of a corpus if the expansion
-        encoder would put it into more than this share of the documents, while few contain it, see
-        `spade_pyserini.encode.corpus_pruning`. It has no effect on single texts.
-    corpus_few: with ``corpus_gamma``, a term is removed only if the share of documents that contain
-        it is below this fraction of the share of documents that the encoder would put it into.
+        encoder would add it to more than this share of the documents, although few documents
+        contain it, see `spade_pyserini.encode.corpus_pruning`. It has no effect on single texts.
+    corpus_few: what "few documents" means for ``corpus_gamma``. Let e be the share of documents to
+        which the encoder would add a term, and c the share of documents that contain it: the term
+        is removed only if c is below ``corpus_few`` times e.
     """
 
     alpha: float = 0.5

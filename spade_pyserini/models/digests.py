@@ -60,8 +60,8 @@ def check_digests(folder: Path, weights: str) -> None:
 def check_known_weights(folder: Path, names: list[str]) -> None:
     """Compare the weights of a model without digests with those that were loaded earlier.
 
-    Raises `ArtifactError` if a file changed, but not its modification time and size: it is damaged.
-    Otherwise, a change gives a warning.
+    If the contents of a file changed, but its size and modification time did not, the file is
+    damaged, and `ArtifactError` is raised. If they changed, too, a warning is logged.
     """
     known, current = known_files(folder), {}
     for name in names:

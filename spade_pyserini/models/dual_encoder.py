@@ -54,8 +54,8 @@ class DualEncoder(nn.Module):
         at search time, because `SpadeEncoder` multiplies document vectors by these weights.
     document_frequency [|V|], or None without ``config.corpus_idf``: the fraction of the training
         documents that contain the term, see `extensions.corpus_weights`.
-    forms [|V|], or None without ``config.forms``: the number of the word that the term is an
-        inflected form of, the same for all forms of a word, see `inflections`.
+    forms [|V|], or None without ``config.forms``: a number for each term. Terms with the same
+        number are inflected forms of one word, see `inflections`.
 
     ``continues`` [|V|] is not saved: True for WordPieces inside words, such as "##ing".
 

@@ -113,7 +113,7 @@ class SpadeEncoder:
         return replace(self, precision=precision)
 
     def unchecked_precision(self, precision: str) -> SpadeEncoder:
-        """Return an encoder with another precision, unchecked: another machine may run it."""
+        """Return an encoder with another precision; does not check that the device supports it."""
         return replace(self, precision=precision)
 
     def expansion_only(self) -> SpadeEncoder:

@@ -41,7 +41,7 @@ class OnnxFiles(NamedTuple):
 def find_onnx(folder: str | Path) -> OnnxFiles | None:
     """Return the files of an ONNX model in ``folder``, or None if it holds none.
 
-    None also for a folder that has model.safetensors: these weights are loaded without ONNX.
+    Returns None, too, if the folder has model.safetensors: these weights are loaded without ONNX.
     """
     path = Path(folder)
     model = next((path / name for name in FILES if (path / name).is_file()), None)

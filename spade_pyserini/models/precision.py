@@ -1,4 +1,4 @@
-"""Number formats to encode in, and the devices that each is useful on.
+"""Number formats for encoding, and the devices on which each of them is useful.
 
 int8 and other engines (ONNX Runtime, OpenVINO) are not offered. ``benchmarks/precision.py``
 measures them; the figures are in ``docs/results/precision.md``.

@@ -47,7 +47,7 @@ class EncoderConfig(Protocol):
 
     @property
     def saturate(self) -> bool:
-        """Whether a term's weight is log(1 + x), x the weighted sum of both encoders' outputs."""
+        """Whether weights are log(1 + x), where x is the weighted sum of both encoders' outputs."""
 
     @property
     def prune_ratio(self) -> float:
@@ -105,7 +105,7 @@ class DocumentEncoder(Protocol):
         """Return an encoder with another precision, which the device must support."""
 
     def unchecked_precision(self, precision: str) -> Self:
-        """Return an encoder with a precision that only the machine that runs it must support."""
+        """Return an encoder with another precision; does not check that the device supports it."""
 
     def to(self, device: str | torch.device) -> Self:
         """Return a copy on another device, or this encoder if it is there already."""
@@ -114,7 +114,7 @@ class DocumentEncoder(Protocol):
         """Raise `UsageError` if the precision is not supported, or not useful, on the device."""
 
     def fixed(self) -> AbstractContextManager[None]:
-        """Return a context to encode many batches in; the weights must not change in it."""
+        """Return a context manager for encoding many batches; weights must not change meanwhile."""
 
     def cut_documents(self, texts: list[str]) -> list[DocumentIds]:
         """Return the ids of documents, cut to the maximum length, and the number of ids cut off."""

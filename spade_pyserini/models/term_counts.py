@@ -13,7 +13,7 @@ from torch.nn import functional
 from spade_pyserini.models.wordpieces import WordPieces
 
 BATCH = 1000  # documents tokenized at a time
-PRIOR = 500  # number of average training documents that are added to a corpus
+PRIOR = 500  # corpus counts are smoothed as if the corpus had this many more documents
 TYPICAL_IDF = 5.0  # idf of a typical query term, which is in one of 150 documents
 LEAST_IDF = 0.05  # lower limit, so that a term in every document has some weight
 

@@ -12,7 +12,7 @@ from spade_pyserini.train.settings import check, check_not_negative, check_posit
 
 @dataclass(frozen=True)
 class Teacher:
-    """A model whose scores the trained model learns: a table ``[[teaching.teachers]]``.
+    """A stronger model whose scores are learned in training: a table ``[[teaching.teachers]]``.
 
     model: its folder, which may hold an ONNX model, or its Hugging Face name.
     kind: ``cross-encoder`` or ``bi-encoder``.
@@ -107,8 +107,8 @@ class TermWeightSettings:
     prune_ratio, corpus_gamma, corpus_few: as in `SpadeConfig`; None means as in ``init``. They are
         saved with the model, for encoding. Validation uses ``prune_ratio``, but not
         ``corpus_gamma``, which is for entire corpora. Training uses none of the three.
-    template_share: share of the queries that are put into a template ("find papers about ..."),
-        which a dense teacher does not see; also for the stage ``templates``.
+    template_share: share of the queries that are put into a template ("find papers about ...").
+        A dense teacher gets these queries without the template. Also for the stage ``templates``.
     """
 
     idf: str = "none"

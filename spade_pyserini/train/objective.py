@@ -32,7 +32,7 @@ class Objective(RankingObjective):
     def loss(
         self, samples: list[int], documents: Tensor, *, expansion: bool, pruning: bool = True
     ) -> LossParts:
-        """Return the parts of the loss: Eq. 11, or with ``expansion`` Eq. 12, and extensions.
+        """Return Eq. 11, or with ``expansion`` Eq. 12, and the losses of extensions, by name.
 
         documents [D, |V|]: vectors of `documents(samples)`.
         """

@@ -70,13 +70,16 @@ class _Columns(NamedTuple):
 
 @dataclass
 class _Collected:
-    """Query ids and document ids by text, documents by id, grades by query id and document id."""
+    """Query ids and document ids by text, documents by id, grades by query id and document id.
+
+    places: the file and the line that each document id comes from.
+    """
 
     queries: dict[str, str] = field(default_factory=dict)
     docids: dict[tuple[str, str], str] = field(default_factory=dict)
     documents: dict[str, Document] = field(default_factory=dict)
     grades: dict[tuple[str, str], int] = field(default_factory=dict)
-    places: dict[str, tuple[Path, int]] = field(default_factory=dict)  # of document ids
+    places: dict[str, tuple[Path, int]] = field(default_factory=dict)
 
 
 def split_pairs(

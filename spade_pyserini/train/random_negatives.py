@@ -1,4 +1,4 @@
-"""Random negatives: documents for queries for which BM25 finds too few that are not relevant."""
+"""Random negatives, for queries for which BM25 finds too few documents that are not relevant."""
 
 from __future__ import annotations
 

@@ -221,8 +221,8 @@ class CotrainingSettings:
         all samples, pruning from the start), ``joint`` (one loss of the aggregated vector), or
         only the ``weighting`` or the ``expansion`` encoder.
     joint_alpha: alpha of the aggregated vector in joint training (alpha, Eq. 10).
-    tau: percentage of the samples of a block, those with the largest losses of one encoder, that
-        the other encoder is trained on (tau).
+    tau: an encoder is trained on this percentage of the samples of a block: those with the largest
+        losses of the other encoder (tau).
     block: number of samples in a block.
     """
 

@@ -150,7 +150,7 @@ def _oid(data: bytes) -> str:
 
 @contextmanager
 def running_hub() -> Iterator[Hub]:
-    """Run a stand-in on a free port of this machine."""
+    """Run a stand-in for the Hugging Face hub on a free port of this machine."""
     hub = Hub()
     handler = type("Handler", (_Handler,), {"hub": hub})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

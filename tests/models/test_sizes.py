@@ -85,7 +85,7 @@ def test_settings_that_cannot_be_computed(
 
 
 def test_numbers_that_are_no_sizes() -> None:
-    """Only sizes are checked, in nested tables, too; token ids, dropouts and others are not."""
+    """Sizes are checked, also in nested tables. Token ids, dropouts and other numbers are not."""
     config = {"eos_token_id": 10**9, "dropout": 0.1, "is_decoder": True, "task": {"max_length": 9}}
     check_sizes(config, 5, Path("config.json"))
     with pytest.raises(InputError, match="d_model is 6, which needs more weights"):

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-# Marks a significant difference; a copy, because importing evaluate.significance takes seconds.
+# Marks a significant difference. It is not imported from evaluate.significance, because that import
+# takes seconds.
 MARK = "◇"
 NUMBER = re.compile(rf"[+-]?[\d.,]+%?[{MARK} ]?")
 MEDIA = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -49,8 +50,8 @@ def table(
 ) -> str:
     """Return a table; ``bold`` marks the largest number of each column.
 
-    A wide table gets its own scroll bar. ``links`` maps texts in the first column to the anchors on
-    the page that they link to.
+    A wide table gets its own scroll bar. ``links`` makes texts in the first column links: it gives
+    for each text the anchor of its target on the page.
     """
     columns = [*zip(*rows, strict=True)]
     is_number = [

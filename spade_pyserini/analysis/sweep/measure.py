@@ -38,7 +38,7 @@ def measure_setting(
 ) -> Measurement:
     """Build the index of a setting in the folder ``work``, search it, and remove it.
 
-    ``warm_up`` is the number of passes over the topics before those that are timed. ``queries``
+    ``warm_up`` is the number of passes over the topics before the first timed pass. ``queries``
     creates the query encoder, if the vectors need a neural one.
     """
     with _temporary(work):

@@ -25,8 +25,8 @@ class SweepOptions:
     gamma: shares of documents, the paper's gamma; a term in a larger share of the expansion vectors
         is removed from all vectors. 1 removes none.
     k: numbers of expansion terms per token; by default, the k of the components.
-    prune_ratio: terms below these fractions of the document's largest weight are dropped; by
-        default, the ratio of the components.
+    prune_ratio: fractions of a document's largest weight; terms with smaller weights are dropped.
+        By default, the ratio of the components.
     measures: the measures of each setting.
     level: the lowest grade that binary measures count as relevant.
     overwrite: discard the results of earlier calls.

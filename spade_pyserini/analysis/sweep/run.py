@@ -26,7 +26,7 @@ from spade_pyserini.formats.vectors import verify
 from spade_pyserini.records import Ranking, Topic
 
 logger = logging.getLogger(__name__)
-WARM_UP = 5000  # queries before the first setting is timed, until the JVM has compiled the code
+WARM_UP = 5000  # queries before the first setting is timed; meanwhile the JVM compiles the code
 
 
 def sweep(

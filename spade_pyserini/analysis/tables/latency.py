@@ -13,7 +13,7 @@ from spade_pyserini.records import Topic
 
 HITS = 1000
 TIMED_QUERIES = 500  # minimum number of timed queries; each topic is searched equally often
-WARM_UP = 2  # passes over the topics before those that are timed
+WARM_UP = 2  # passes over the topics before the first timed pass
 
 
 def milliseconds(search: Callable[[Topic], object], topics: list[Topic]) -> float:

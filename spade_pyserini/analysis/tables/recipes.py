@@ -20,8 +20,8 @@ SHAPE = ("adapter_rank", "adapter_layers", "decoder_rank")  # sizes in a SpaDE m
 class Budget:
     """The training settings that are the same for all systems.
 
-    steps: number of training steps. seed: random seed. start: a SpaDE model whose encoders all
-    systems start from; None for the backbone with new heads.
+    steps: number of training steps. seed: random seed. start: a SpaDE model; all systems start from
+    its encoders. If it is None, all systems start from the backbone with new heads.
     """
 
     steps: int = STEPS

@@ -1,4 +1,4 @@
-"""The tables as text: our results with significance marks, and the figures of the paper."""
+"""The tables as text: our results with significance marks, and the results in the paper."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NONE = "-"
 
 
 def table_lines(bench: Bench) -> Iterator[str]:
-    """Yield a table for each collection, one of the costs, and one of the paper's figures."""
+    """Yield a table for each collection, a table of costs, and a table with the paper's results."""
     table, budget = bench.table, bench.budget
     yield f"{table.title}, {budget.steps} steps, seed {budget.seed}"
     for collection in table.collections:
@@ -30,7 +30,7 @@ def table_lines(bench: Bench) -> Iterator[str]:
         yield f"Costs on {first.name}; ms per query, without the encoding of queries"
         yield _costs(bench, first)
     yield ""
-    yield "The figures of the paper, which uses BERT-base and MS MARCO"
+    yield "The results in the paper, which uses BERT-base and MS MARCO"
     yield _paper(bench)
     yield ""
     yield f"{MARK} differs from {table.baseline}: paired t-test, p < 0.05, Bonferroni's correction."

@@ -1,4 +1,4 @@
-"""The rows and collections of the tables, with the figures of the paper."""
+"""The rows and collections of the tables, with the results in the paper."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Table:
     recipe: the recipe with the training data and SpaDE's settings. start: the recipe of the stage
     ``term-vectors`` for the model that all systems start from; empty for the backbone with new
     heads. baseline: the row that others are compared with. columns, paper: the columns of the
-    paper's table, and its figures for the rows that it has. costs: whether to show terms per
-    document, index size and latency on the first collection.
+    paper's table, and the paper's results by row. costs: whether to show terms per document, index
+    size and latency on the first collection.
     """
 
     title: str

@@ -186,7 +186,7 @@ class Bench(NamedTuple):
         texts = [topic.text for topic in topics]
         qids = [topic.qid for topic in topics]
         queries = dict(zip(qids, encoder.queries.encode(texts), strict=True))
-        named = [Topic(qid, qid) for qid in qids]  # pre_encoded_queries expects the id as text
+        named = [Topic(qid, qid) for qid in qids]  # `pre_encoded_queries` looks queries up by id
         with ImpactSearcher(index, queries=pre_encoded_queries(queries)) as searcher:
             self._write(row, collection, searcher.batch_search(named, HITS))
             lucene = milliseconds(lambda topic: searcher.search(topic.text, HITS), named)
@@ -205,7 +205,7 @@ class Bench(NamedTuple):
 
 
 def _missing(recipe: Recipe) -> list[Path]:
-    """The files with BM25 runs that a recipe names and that do not exist."""
+    """The BM25 runs that a recipe names but whose files do not exist."""
     names = [collection.negatives for collection in recipe.training_collections]
     names += [collection.pool for collection in recipe.dev_collections]
     return [Path(name) for name in names if name and not Path(name).is_file()]

@@ -195,7 +195,7 @@ class SystemEncoder:
 
     @torch.inference_mode()
     def _weights(self, batch: list[list[int]]) -> Tensor:
-        """Encode documents without pruning, [batch, n]; zeros for texts of special tokens only."""
+        """Encode documents without pruning, [batch, n]; zeros if all tokens are special tokens."""
         with autocast(self.precision, self.device):
             vectors: Tensor = self.model(*pad_batch(batch, self.device)).float()
         if self.model.query_weights is not None:

@@ -33,7 +33,7 @@ class MaskedLMSystem(System):
         self._output = next(name for name, x in masked_lm.named_modules() if x is output)
         parent, _, name = self._output.rpartition(".")
         setattr(masked_lm.get_submodule(parent), name, nn.Identity())
-        self.masked_lm = masked_lm  # its field ``logits`` now has the input of the removed layer
+        self.masked_lm = masked_lm  # without its output layer: ``logits`` are that layer's input
 
     @classmethod
     def from_backbone(cls, backbone: Backbone) -> Self:

@@ -6,8 +6,9 @@
 "I am looking for papers about X" should return the same documents as "X". Only the weights of the
 words in `query_templates.TEMPLATES` and of their inflected forms are learned. The encoders do not
 change, so every document is encoded once. A share of the queries (``template_share``) is put into a
-template; their scores are trained to be those without the template. The scores of the other
-queries are trained to stay the same, because a word of a template can be the topic of a query.
+template; such a query is trained to get the same scores as without the template. The scores of the
+other queries are trained to stay the same, because a word of a template can be the topic of a
+query.
 """
 
 from __future__ import annotations
