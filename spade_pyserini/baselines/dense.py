@@ -45,9 +45,10 @@ def encode_dense(
 ) -> int:
     """Write the embeddings of ``corpus`` to the folder ``index``; return the number of documents.
 
-    If the same call was interrupted before, it continues and keeps the finished shards. Existing
-    embeddings of other documents or with other settings are an error; with ``overwrite`` they are
-    replaced. Intact shards of the same documents and settings are kept, even with ``overwrite``.
+    If an earlier call with the same arguments was interrupted, its finished shards are kept.
+    Existing embeddings of other documents or with other settings are an error; with ``overwrite``
+    they are replaced. Intact shards of the same documents and settings are kept, even with
+    ``overwrite``.
     """
     model, fingerprint = _load(model_name)
     settings = DenseSettings(

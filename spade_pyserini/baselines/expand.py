@@ -77,9 +77,9 @@ def expand_corpus(
 ) -> int:
     """Write predicted queries for ``corpus`` to the file ``output``; return the number of lines.
 
-    If the same call was interrupted before, it continues. It is an error if the output is complete,
-    or if an unfinished run had other settings or other documents; with ``overwrite``, the output is
-    replaced.
+    If an earlier call with the same arguments was interrupted, its finished shards are kept. It is
+    an error if the output is complete, or if an unfinished run had other settings or other
+    documents; with ``overwrite``, the output is replaced.
     """
     output = Path(output)
     files = QueryFiles()

@@ -52,10 +52,11 @@ def encode_corpus(
 
         encode_corpus(open_corpus("pydoc"), model, "encode/pydoc.mine", EncodeOptions(processes=2))
 
-    If the same call was interrupted before, it continues and keeps the finished shards. A complete
-    output is left as it is. An output with other settings or of other documents is an error. With
-    ``options.overwrite``, complete outputs and outputs with other settings or documents are
-    replaced. The encoder is a `SpadeModel` or any other `DocumentEncoder`; it is not changed.
+    If an earlier call with the same arguments was interrupted, its finished shards are kept, and
+    the others are encoded. A complete output is left as it is. An output with other settings or of
+    other documents is an error. With ``options.overwrite``, complete outputs and outputs with other
+    settings or documents are replaced. The encoder is a `SpadeModel` or any other
+    `DocumentEncoder`; it is not changed.
     """
     if isinstance(encoder, DualEncoder):
         encoder = SpadeEncoder(encoder)

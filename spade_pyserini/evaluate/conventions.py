@@ -52,7 +52,7 @@ def conventions(
 
 
 def _significance(comparison: Comparison, baseline: str, topics: int) -> Iterator[str]:
-    """Yield the legend of the mark if it is in the table, and why differences were not tested."""
+    """Yield the legend of the significance mark, and the reasons for missing tests, if any."""
     if reason := too_few(topics):
         yield reason
         return

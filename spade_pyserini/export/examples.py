@@ -39,7 +39,7 @@ def strongest_terms(
 
 
 def example_weights(index: Path) -> dict[str, int]:
-    """Return an example query: words of a document with their weights in queries, so it has hits.
+    """Return words of a document with their weights in queries: an example query that has hits.
 
     The result is empty if no document has a suitable word.
     """

@@ -84,7 +84,7 @@ class IndexManifest:
     def save(self, folder: Path) -> None:
         """Write the manifest of the index in ``folder``."""
         values = {"format": FORMAT, **asdict(self)}
-        # Defaults are left out, so that such a manifest equals one of an earlier version.
+        # Fields with default values are left out, as in the manifests of earlier versions.
         for name in LATER:
             if getattr(self, name) == DEFAULTS[name]:
                 del values[name]

@@ -118,7 +118,7 @@ class SpadeTokenizer(PreTrainedTokenizerFast):
     ) -> tuple[str, ...]:
         """Write the tokenizer files of transformers; an existing ``tokenizer.json`` is kept.
 
-        `SpadeModel` has written ``tokenizer.json`` and its digest, so its bytes must not change.
+        `SpadeModel` has written ``tokenizer.json`` and its digest, so that file must not change.
         """
         path = Path(save_directory, "tokenizer.json")
         before = path.read_bytes() if path.exists() else None

@@ -71,9 +71,9 @@ def count_terms(
 def idf_weights(counts: TermCounts, usual: Tensor, power: float) -> Tensor:
     """Return (idf / `TYPICAL_IDF`) ** power for each term of a corpus, [|V|].
 
-    ``usual`` [|V|] is the fraction of the training documents that contain each term. The counts are
-    smoothed with it, as if the corpus had `PRIOR` more documents, because the counts of a small
-    corpus are unreliable.
+    ``usual`` [|V|] is the fraction of the training documents that contain each term. Because the
+    counts of a small corpus are unreliable, they are smoothed: the result is that of a corpus with
+    `PRIOR` more documents, in which terms are as frequent as in the training documents.
     """
     df = functional.pad(counts.df.to(usual), (0, len(usual) - len(counts.df)))
     smoothed = TermCounts(df + PRIOR * usual, counts.documents + PRIOR, 0)

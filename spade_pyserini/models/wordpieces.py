@@ -235,7 +235,7 @@ class WordPieces:
     def _slices(self, text: str) -> Iterable[str]:
         """Return the parts of a text that can be tokenized one after the other.
 
-        A tokenizer that does not split at whitespace as BERT's does gets the complete text.
+        If the tokenizer may not split texts at whitespace as BERT's does, return the complete text.
         """
         return [text] if self._cutter is None else self._cutter.slices(text, SLICE)
 

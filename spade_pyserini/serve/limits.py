@@ -1,4 +1,4 @@
-"""The limits of the server, and the error for a request that exceeds one."""
+"""The limits of the server, and the error for a request that exceeds a limit."""
 
 from __future__ import annotations
 

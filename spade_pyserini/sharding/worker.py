@@ -73,8 +73,8 @@ class Worker:
     def run(self, numbers: Iterable[int]) -> Iterator[Result]:
         """Process the shards with these numbers. The last result has no shard; it marks the end.
 
-        After an error, yields the shards that are being written and a result with all bad documents
-        before it raises the error.
+        If an error occurs, the shards that are being written and a result with all bad documents
+        are yielded first; then the error is raised.
         """
         unwritten: deque[Future[Result]] = deque()
         with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(1) as writing:

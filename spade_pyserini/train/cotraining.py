@@ -1,7 +1,8 @@
 """Co-training: each encoder is fine-tuned on the samples that are hard for the other.
 
-The samples are read in blocks. Each encoder computes its loss of every sample in the block (Eq. 11
-with one negative); the tau percent with the largest losses are queued for the other encoder.
+The samples are read in blocks. The loss of each encoder is computed for every sample of the block
+(Eq. 11 with one negative). The tau percent of the samples with the largest losses are queued for
+the other encoder.
 """
 
 from __future__ import annotations

@@ -33,9 +33,10 @@ SampleSource = Callable[[TrainingCollection, Recipe], list[Sample]]
 class TrainingData(NamedTuple):
     """All samples with the texts of their queries and documents.
 
-    ``samples`` holds the samples of one collection after the other, ``sizes`` the number of samples
-    of each collection. ``teacher`` holds the scores of a teacher's run by query and document, if
-    there is one. With several collections, ids begin with the number of the collection and a slash.
+    ``samples`` holds the samples of one collection after the other, and ``sizes`` holds the number
+    of samples of each collection. ``teacher`` holds the scores of a teacher's run by query and
+    document, if there is such a run. With several collections, ids begin with the number of the
+    collection and a slash.
     """
 
     samples: list[Sample]

@@ -40,7 +40,7 @@ def pointwise_loss(queries: Tensor, positives: Tensor) -> Tensor:
 
 
 def sample_losses(positives: Tensor, negatives: Tensor) -> Tensor:
-    """Eq. 11 of each sample with a single negative, [Q]. Co-training selects samples by it.
+    """Eq. 11 of each sample with a single negative, [Q]. Co-training selects samples by this loss.
 
     positives [Q], negatives [Q]: scores of each query's positive and of one negative.
     """

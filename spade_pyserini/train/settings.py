@@ -198,7 +198,7 @@ class LossSettings:
     lambda_: weight of the point-wise loss (lambda, Eq. 12); for SparTerm, of the loss of its gates.
     flops, l1: beyond the paper, weights of two regularizers of the expansion encoder, in
         fine-tuning; ``flops`` is also for SPLADE. FLOPS lowers mainly the weights of frequent
-        terms, L1 those of all terms.
+        terms, and L1 lowers the weights of all terms.
     query_flops: weight of the FLOPS regularizer of query vectors, for systems that encode queries.
     """
 

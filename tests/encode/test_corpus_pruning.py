@@ -182,7 +182,7 @@ def test_added_documents_are_pruned_equally(
     assert dict(read_vectors(tmp_path / "added")) == {
         docid: by_id[docid] for docid in ("d0", "d1", "d2", "d3", "d4")
     }
-    # Without the file, so few documents would not be pruned.
+    # Without the counts file, documents are not pruned if there are so few.
     alone = encode_corpus(few, pruning_model, tmp_path / "alone")
     assert alone.removed_expansions == []
 

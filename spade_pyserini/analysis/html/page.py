@@ -10,7 +10,7 @@ from html import escape
 
 
 def page(title: str, sections: Iterable[str]) -> str:
-    """Return a page with these sections. It forbids scripts and external resources."""
+    """Return a page with these sections. The page forbids scripts and external resources."""
     return PAGE.format(title=escape(title), style=STYLE, body="\n".join(sections))
 
 

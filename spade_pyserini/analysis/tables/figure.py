@@ -15,8 +15,8 @@ MEASURE = "nDCG@10"
 def draw_tradeoff(bench: Bench) -> Path:
     """Write ``tradeoff.svg`` into the folder of the results; return its path.
 
-    It shows nDCG@10 and milliseconds per query on the first collection, searched with Lucene. The
-    time to encode queries is not included.
+    The figure shows nDCG@10 and milliseconds per query on the first collection, searched with
+    Lucene. The time to encode queries is not included.
     """
     from matplotlib.figure import Figure
 

@@ -62,7 +62,7 @@ class Tilde(MaskedLMSystem):
 
     @torch.inference_mode()
     def predict(self, texts: list[str], number: int, length: int) -> list[list[str]]:
-        """Return the ``number`` likeliest terms of each text, without those that it contains.
+        """Return the ``number`` likeliest terms of each text, except terms that are in the text.
 
         WordPieces inside words, such as "##ing", are left out: they cannot be appended to a text.
         ``length``: the number of tokens of a text that are read.

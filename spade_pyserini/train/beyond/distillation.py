@@ -40,8 +40,8 @@ class Distillation(Extension):
 class DenseDistillation(Distillation):
     """Learns a dense model's scores of every query for every document of the batch.
 
-    ``bm25`` has a BM25 teacher for each collection, whose scores are added to those of the dense
-    model, or it is empty. Teachers get the queries without templates.
+    ``bm25`` is a list with a BM25 teacher for each collection, or an empty list. BM25's scores are
+    added to those of the dense model. Teachers get the queries without templates.
     """
 
     name = "batch_distillation"

@@ -38,7 +38,7 @@ class ScoreCache:
     ) -> NDArray[np.float32]:
         """Return the cached array of ``key``, a list of JSON values, or compute it.
 
-        A new array is saved before it is returned. A run that was killed does not compute it again.
+        A new array is saved before it is returned, so a run that continues after a kill reads it.
         """
         digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()
         path = self.folder / f"{digest[:32]}.json"

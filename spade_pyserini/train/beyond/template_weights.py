@@ -180,7 +180,7 @@ def _fit(
     seed: int,
     log: RunLog,
 ) -> None:
-    """Fit the factors. Each step uses one collection; after the last one, the first follows."""
+    """Fit the factors. Each step uses one collection; the collections take turns."""
     generator = torch.Generator().manual_seed(seed)
     saturated = torch.log1p if saturate else torch.clone
     optimizer = torch.optim.Adam(factors.parameters(), lr=RATE)

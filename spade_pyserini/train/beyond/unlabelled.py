@@ -1,7 +1,7 @@
 """Training samples from a run, for queries without relevance judgements.
 
 A collection without ``qrels`` and ``triples`` takes its samples from the run ``negatives``, for
-example one of a dense model. The first hit of a query is the positive if its score is at least
+example a run of a dense model. The first hit of a query is the positive if its score is at least
 ``least_score``; the last hits are the negatives, or with ``choose_negatives = "spread"``, hits that
 are spread evenly over the others. These labels are noisy, so a teacher is required.
 """

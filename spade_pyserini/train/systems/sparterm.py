@@ -5,7 +5,7 @@
              -1/|V| (POSITIVE * sum_{j in q} log G_j + sum_{j not in q} log(1 - G_j))
 
 with G_j = sigmoid(max_i gate_ij) of the relevant document d+. The first part trains the importance
-predictor only: gates are 0 or 1 in it and have no gradient. The second part trains the gating
+predictor only, because its gates are 0 or 1 and have no gradient. The second part trains the gating
 controller to open the gates of the query's terms.
 
 - Bai et al.: SparTerm, learning term-based sparse representation for fast text retrieval, 2020,

@@ -102,7 +102,7 @@ def _new_system(recipe: Recipe) -> System:
 
 
 def _initial_system(recipe: Recipe) -> System:
-    """Return the model ``init``, or if it is a SpaDE model, a new system on one of its encoders."""
+    """Return the model ``init`` or, if that is a SpaDE model, a new system on one encoder of it."""
     settings = recipe.model
     kind, init = TRAINED[settings.system].model, str(settings.init)
     if recognise(resolve_model(init)) == SPADE:
