@@ -80,7 +80,7 @@ def _contained_shares(path: Path) -> dict[str, float]:
 def _widespread(
     figures: IndexStatistics, contained: dict[str, float] | None
 ) -> list[dict[str, Any]]:
-    """Return the terms in more than the share `MANY` of the documents, which may be noise.
+    """Return the terms that may be noise: terms in more than the share `MANY` of the documents.
 
     ``contained`` has, for each term, the share of documents whose text contains it. With it, only
     terms that few texts contain are returned, see `FEW`.

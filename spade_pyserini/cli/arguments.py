@@ -73,7 +73,7 @@ def add_judgements(parser: argparse.ArgumentParser, measures: str = MEASURES) ->
         "-m",
         nargs="+",
         metavar="NAME",
-        help=f"measures as ir_measures or trec_eval names them (default: {measures})",
+        help=f"measures, with the names of ir_measures or trec_eval (default: {measures})",
     )
     add(
         "--relevance-level",

@@ -52,7 +52,7 @@ def conventions(
 
 
 def _significance(comparison: Comparison, baseline: str, topics: int) -> Iterator[str]:
-    """Yield the legend of the significance mark, and the reasons for missing tests, if any."""
+    """Yield the meaning of the significance mark, and why some differences were not tested."""
     if reason := too_few(topics):
         yield reason
         return

@@ -1,4 +1,4 @@
-"""Read and write the tokenizer file of an impact index, which is next to the index folder.
+"""Read and write the tokenizer file next to the folder of an impact index.
 
 While an index is replaced by one with another tokenizer, the new tokenizer has a temporary name
 until the new manifest is written (`staged_tokenizer`). Readers use the tokenizer whose fingerprint

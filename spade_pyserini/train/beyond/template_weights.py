@@ -84,7 +84,7 @@ def _fit_model(run: Run) -> None:
 
 
 def _check_settings(recipe: Recipe, model: SpadeModel) -> None:
-    """Raise `UsageError` if the recipe changes model settings, which this stage cannot do."""
+    """Raise `UsageError` if the recipe changes settings of the model: this stage cannot do that."""
     for name in (*TERM_WEIGHTS, "forms", "corpus_idf"):
         wanted, actual = getattr(recipe.term_weights, name), getattr(model.config, name)
         if wanted is not None and wanted != actual:
