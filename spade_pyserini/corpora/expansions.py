@@ -62,9 +62,9 @@ def _read_expanded(
     read: ReadDocuments, path: Path, per_document: int | None, on_error: OnError
 ) -> Iterator[LocatedDocument]:
     if _is_in_corpus_order(path):
-        on_error = (
-            raise_error  # lines have no ids: skip a document, and all later lines belong to others
-        )
+        # The lines have no ids. If a document were skipped, each later line would be appended to
+        # the wrong document. Therefore, the first bad document is an error.
+        on_error = raise_error
     for located, text in zip_expansions(read(on_error), path, per_document):
         document = located.document
         longer = f"{document.text} {text}".strip()

@@ -23,7 +23,8 @@ logger = logging.getLogger(__name__)
 CATALOGUE = "pyserini.prebuilt_index_info"
 # The fields of an entry that pyserini reads
 FIELDS = ("description", "filename", "urls", "md5", "size")
-MOST_LOOKUPS = 100  # limit of the names that the import may look up; pyserini 2.4 looks up 2
+# The import of pyserini may look up at most this many names. Pyserini 2.4 looks up two.
+MOST_LOOKUPS = 100
 
 
 @cache

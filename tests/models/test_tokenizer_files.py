@@ -34,7 +34,7 @@ def test_a_valid_file(tmp_path: Path, definition: dict[str, Any]) -> None:
 def test_an_added_token_does_not_hide_the_id_in_the_vocabulary(
     tmp_path: Path, definition: dict[str, Any]
 ) -> None:
-    """Unchecked, the library would allocate memory for all smaller ids and end the process."""
+    """Without a check, the library would allocate memory for all smaller ids, and crash."""
     definition["model"]["vocab"]["[MASK]"] = 2**31
     with pytest.raises(InputError, match=r"tokenizer\.json: the token '\[MASK\]' has two ids"):
         check_tokenizer(write(tmp_path, definition))

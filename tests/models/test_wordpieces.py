@@ -131,7 +131,7 @@ def test_documents_are_cut_as_the_tokenizer_cuts_them() -> None:
 
 
 def test_a_special_token_that_is_not_defined(tmp_path: Path) -> None:
-    """Unchecked, the tokenizers library would end the process at the first text."""
+    """Without a check, the tokenizers library would end the process at the first text."""
     definition = json.loads((minilm_folder() / "tokenizer.json").read_text())
     del definition["post_processor"]["special_tokens"]["[CLS]"]
     (tmp_path / "tokenizer.json").write_text(json.dumps(definition))

@@ -17,7 +17,7 @@ def kl_loss(relevance: Tensor, teacher: Tensor) -> Tensor:
 
 
 def margin_mse_loss(relevance: Tensor, teacher: Tensor) -> Tensor:
-    """Squared error of the margins between the first candidate, the positive, and the others.
+    """Squared error of the margins between the first candidate (the positive) and the others.
 
     relevance [Q, C], teacher [Q, C]: scores of the C candidates of each query, at least 2.
     """

@@ -172,7 +172,7 @@ def _teacher_embeddings(recipe: Recipe, texts: list[str], width: int) -> Tensor:
 def _queries_and_titles(run: Run) -> list[str]:
     """The queries of all collections and the titles of their documents, each text once.
 
-    If a collection has qrels, only the queries that are judged in them.
+    If a collection has qrels, only its judged queries are used.
     """
     texts: dict[str, None] = {}
     collections = run.recipe.training_collections
