@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from spade_pyserini.models.queries import QueryEncoder
     from spade_pyserini.models.wordpieces import WordPieces
 
-SHOWN = 20  # maximum number of added terms to show, and of terms whose impact expansion raised
+# maximum number of terms to show: of terms that expansion added, and of terms that it raised
+SHOWN = 20
 SHADES = (230, 223, 216, 209, 202)  # colour numbers of terminals, pale to deep orange
 
 
@@ -112,7 +113,7 @@ def words_with_impacts(
 
 
 def changes(terms: list[TermWeight]) -> dict[str, list[str]]:
-    """Return the added terms, and the document's terms whose impact expansion raised most."""
+    """Return the added terms, and the document's terms that got the largest rise from expansion."""
     added = [term for term in terms if not term.in_document]
     raised = [term for term in terms if term.in_document and term.expansion >= 0.5]
     raised.sort(key=lambda term: -term.expansion)

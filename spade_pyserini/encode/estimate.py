@@ -152,7 +152,7 @@ def _choose(corpus: Corpus, options: EncodeOptions, sample: int) -> tuple[list[D
 
 @contextmanager
 def _threads_of_a_worker(encoder: DocumentEncoder, options: EncodeOptions) -> Iterator[None]:
-    """Set the number of threads that one of the worker processes of the encoding would have."""
+    """In the block, use as many threads as a worker process of the real encoding would have."""
     before = torch.get_num_threads()
     if options.processes > 1 and str(encoder.device) == "cpu":
         torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // options.processes))

@@ -39,7 +39,7 @@ class Output(Generic[M]):
 
     @contextmanager
     def locked(self) -> Iterator[set[str]]:
-        """Lock the output. Messages about bad documents in the set it yields are saved on exit."""
+        """Lock the output; yield a set. Error messages that are added to it are saved on exit."""
         refuse_file(self.folder, self.parameter)  # report this before a lock file is written
         path = self.part.errors_path(self.folder)
         with lock(self.part.lock_path(self.folder)), list_bad_documents(path) as bad_documents:

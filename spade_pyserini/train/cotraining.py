@@ -82,8 +82,9 @@ def hardest(objective: Objective, encode: Encode, block: list[int], count: int) 
 def rival(data: TrainingData, block: list[int], number: int) -> str:
     """Return the docid of the negative for the loss of the sample ``block[number]``.
 
-    Returns the first hard negative of the sample; without any, the positive of another query of the
-    block; without another query, the positive of the sample.
+    Returns the first hard negative of the sample. If the sample has no hard negative, returns the
+    positive of another query of the block or, if the block has no other query, the positive of the
+    sample itself.
     """
     sample = data.samples[block[number]]
     if sample.negatives:

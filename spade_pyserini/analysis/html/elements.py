@@ -50,8 +50,8 @@ def table(
 ) -> str:
     """Return a table; ``bold`` marks the largest number of each column.
 
-    A wide table gets its own scroll bar. ``links`` makes texts in the first column links: it gives
-    for each text the anchor of its target on the page.
+    A wide table gets its own scroll bar. ``links`` maps a text of the first column to an anchor on
+    the page; the text becomes a link to this anchor.
     """
     columns = [*zip(*rows, strict=True)]
     is_number = [
