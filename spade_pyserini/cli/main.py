@@ -104,7 +104,7 @@ def run_command(name: str, arguments: list[str], prog: str) -> int:
 
 
 def escape_unprintable() -> None:
-    """Print characters that the terminal's encoding does not have as escapes such as ``\\xe9``."""
+    """Print a character that is not in the terminal's encoding as an escape such as ``\\xe9``."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -34,7 +34,7 @@ STARTS = [b"", b"", b"", b"\xef\xbb\xbf", b"\xff\xfe"]
 
 
 def lines(line: st.SearchStrategy[bytes], most: int = 8) -> st.SearchStrategy[bytes]:
-    """Return a strategy for files of lines from ``line``, various first bytes and line ends."""
+    """Return a strategy for files of such lines, with various first bytes and line ends."""
     parts = st.tuples(
         mostly(st.just(b""), st.sampled_from(STARTS)),
         st.lists(line, min_size=1, max_size=most),

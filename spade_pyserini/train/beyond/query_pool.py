@@ -39,7 +39,7 @@ Scores = Callable[[list[int], Tensor, Tensor], Tensor]
 
 
 class PoolEmbeddings(NamedTuple):
-    """The embeddings of all teachers, next to each other and scaled.
+    """The embeddings of all teachers, scaled and concatenated.
 
     The inner product of a query and a document is the weighted sum of the teachers' cosines.
     queries [pool, m]. documents [documents, m], in the order of ``TrainingData.documents``.
