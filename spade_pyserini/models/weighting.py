@@ -27,7 +27,7 @@ class TermWeightingEncoder(nn.Module):
                 nn.init.zeros_(layer.bias)
 
     def start_at(self, weight: float) -> None:
-        """Set the bias of the last layer, so that a new head scores every token about ``weight``.
+        """Set the bias of the last layer so that a new head gives tokens a score near ``weight``.
 
         With a positive weight, the last ReLU has a gradient from the start.
         """
