@@ -28,8 +28,8 @@ def push_model(
 ) -> str:
     """Upload a model as ``name``, OWNER/MODEL, with its card; return the address of the commit.
 
-    The repository is created if there is none. ``token`` is by default the one of ``hf auth login``
-    or of the variable ``HF_TOKEN``. ``half`` stores the weights in 16 bits.
+    The repository is created if there is none. Without ``token``, the token of ``hf auth login`` or
+    of the variable ``HF_TOKEN`` is used. ``half`` stores the weights in 16 bits.
     """
     from huggingface_hub import HfApi
 
