@@ -78,7 +78,7 @@ class Cutter(NamedTuple):
 def cutter_of(definition: dict[str, Any]) -> Cutter | None:
     """Return the cutter for a tokenizer; ``definition`` is the parsed ``tokenizer.json``.
 
-    None if it is not certain that the tokenizer treats whitespace as BERT's tokenizer does.
+    Returns None if the tokenizer may treat whitespace differently from BERT's tokenizer.
     """
     normalizer, splitter = definition.get("normalizer") or {}, definition.get("pre_tokenizer") or {}
     added = definition["added_tokens"]

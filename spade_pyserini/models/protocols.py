@@ -1,4 +1,4 @@
-"""The interface of document encoders, which encoding, explanations and parameter sweeps use.
+"""The interface of document encoders. Encoding, explanations and parameter sweeps use it.
 
 `SpadeEncoder` implements it for SpaDE, `systems.encoder.SystemEncoder` for the other systems.
 The interface of query encoders is `spade_pyserini.models.queries.QueryEncoder`.
