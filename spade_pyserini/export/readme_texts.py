@@ -25,7 +25,7 @@ written n times.
 """,
     "pisa": _MAKE_QUERIES
     + """
-writes the queries of the file TOPICS for PyTerrier. The search needs nothing else from this package:
+writes the queries of the file TOPICS for PyTerrier. A search needs nothing else from this package:
 
 ```python
 import pandas
@@ -46,7 +46,7 @@ to the n-th topic:
 """,
     "milvus": _MAKE_QUERIES
     + """
-writes the queries of the file TOPICS for pymilvus. The search needs nothing else from this package:
+writes the queries of the file TOPICS for pymilvus. A search needs nothing else from this package:
 
 ```python
 import json

@@ -100,7 +100,7 @@ def _read_json(path: Path) -> Iterator[tuple[None, Topic]]:
 
 
 def _read_trec(path: Path) -> Iterator[tuple[int, Topic]]:
-    """Read TREC's format: tags inside <top> need not be closed, the title ends at the next tag."""
+    """Read TREC's format: tags in <top> need not be closed; the title ends at the next tag."""
     contents = "\n".join(line for _, line in read_lines(path))
     for top in re.finditer(r"<top>(.*?)(</top>|(?=<top>)|\Z)", contents, flags=re.DOTALL):
         line = contents.count("\n", 0, top.start()) + 1

@@ -2,8 +2,8 @@
 
 1. The old index is moved to a previous folder, next to the index.
 2. The new index is moved to the folder of the index.
-3. The new manifest replaces the old one. Before this step, readers use the old index wherever it
-   is (`spade_pyserini.index.opening`), afterwards the new one.
+3. The new manifest replaces the old one. Before this step, readers use the old index, wherever it
+   is (`spade_pyserini.index.opening`). After this step, they use the new index.
 4. The previous folder is removed.
 
 Every function that writes an index calls `restore` first, which completes or undoes a replacement

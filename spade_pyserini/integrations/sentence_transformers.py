@@ -7,9 +7,9 @@
     model.similarity(model.encode_query("remove folders"), documents)
     model.save_pretrained("my-encoder")
 
-Documents are encoded by the SpaDE model, queries by a `SparseStaticEmbedding`: the distinct
-WordPieces of the query, each with weight 1. Document vectors have weights before quantization; for
-an index, they are multiplied by the model's scale and rounded.
+Documents are encoded by the SpaDE model. Queries are encoded by a `SparseStaticEmbedding`: each
+distinct WordPiece of the query has weight 1. The weights of document vectors are those before
+quantization; for an index, they are multiplied by the model's scale and rounded.
 
 After an import of this module, ``SparseEncoder("my-encoder")`` loads a saved encoder from a folder
 or the hub, without ``trust_remote_code``; see `auto_model`.

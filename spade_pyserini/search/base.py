@@ -50,7 +50,7 @@ class OpenedIndex(NamedTuple):
 
 
 class LuceneSearcher:
-    """Searches an index of one ``kind``. Hits are ordered by score, ties by docid.
+    """Searches an index of one ``kind``. Hits are ordered by score, and ties by docid.
 
     Use it in a ``with`` statement, or close it. This class calls a searcher of Anserini, unless a
     subclass overrides `_batch_search`. Subclasses define how queries and hits are converted.

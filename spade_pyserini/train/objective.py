@@ -32,7 +32,7 @@ class Objective(RankingObjective):
     def loss(
         self, samples: list[int], documents: Tensor, *, expansion: bool, pruning: bool = True
     ) -> LossParts:
-        """Return Eq. 11, or with ``expansion`` Eq. 12, and the losses of extensions, by name.
+        """Return the losses by name: Eq. 11 or, with ``expansion``, Eq. 12; those of extensions.
 
         documents [D, |V|]: vectors of `documents(samples)`.
         """
