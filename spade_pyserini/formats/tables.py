@@ -17,7 +17,7 @@ LATEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "◇": r"$^
 def render(
     header: list[str], rows: list[list[str]], form: str = "text", left: tuple[int, ...] = (0,)
 ) -> str:
-    """Return a table in one of `FORMATS`. Columns in ``left`` are text, other columns are numbers."""
+    """Return a table in one of `FORMATS`. Columns in ``left`` are texts, others are numbers."""
     if form == "markdown":
         rule = ["---" if column in left else "---:" for column in range(len(header))]
         return "\n".join(f"| {' | '.join(row)} |" for row in [header, rule, *rows])

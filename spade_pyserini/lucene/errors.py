@@ -17,7 +17,8 @@ WRITE = "write"
 REBUILD = "build the index again with overwrite=True"
 # Lucene's messages about an index of another version: an unknown format, codec or version.
 OTHER_VERSION = re.compile(r"IndexFormatToo|Could not load codec|SPI class of type|in the future:")
-# The major version in these messages. Lucene99 is a codec of Lucene 9; Lucene104 is one of Lucene 10.
+# The major version in these messages. Lucene99 is a codec of Lucene 9, and Lucene104 is a codec of
+# Lucene 10.
 MAJOR = re.compile(r"'Lucene([4-9]|1\d)\d+'|in the future: (\d+)")
 USE_LUCENE_10 = "use the index with pyserini 2, on Python 3.12 or later"
 

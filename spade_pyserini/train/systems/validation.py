@@ -1,4 +1,4 @@
-"""Validation of a system: the model is saved, loaded again, and scores all documents exactly."""
+"""Validation of a system: the model is saved and loaded, and then scores all documents exactly."""
 
 from __future__ import annotations
 
