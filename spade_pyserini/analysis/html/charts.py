@@ -84,7 +84,7 @@ def _rects(ends: list[tuple[float, float]], values: Sequence[SignedBar]) -> Iter
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Return up to ten round numbers; the first is at most ``low``, the last is at least ``high``."""
+    """Return up to ten round numbers, from at most ``low`` to at least ``high``."""
     span = (high - low) or 1.0
     power = 10.0 ** math.floor(math.log10(span / 8))
     step = next(power * factor for factor in (1, 2, 5, 10) if span / (power * factor) <= 8)

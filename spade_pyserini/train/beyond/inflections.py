@@ -12,7 +12,7 @@ from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.extensions import with_forms
 from spade_pyserini.models.wordpieces import WordPieces
 
-SHORTEST = 3  # fewest letters of a word with forms; shorter terms are abbreviations and stop words
+SHORTEST = 3  # minimum letters of a word with forms; shorter terms are abbreviations and stop words
 
 
 def with_inflections(model: SpadeModel, share: float | None) -> SpadeModel:
