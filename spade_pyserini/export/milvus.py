@@ -44,7 +44,7 @@ def write_milvus(
     """Load an impact index into a Milvus collection; return the number of documents.
 
     ``uri`` is a file (``x.db``, for the embedded Milvus) or an address (``http://host:19530``), and
-    ``token`` its credentials. The documents are loaded into a temporary collection. If it has the
+    ``token`` has the credentials. The documents are loaded into a temporary collection. If it has the
     expected number of documents, it is renamed to ``collection``; only then is an existing
     collection dropped. ``tokenizer`` is necessary only if the index was built without one.
     """

@@ -60,9 +60,9 @@ def read_queries(
 ) -> QueryEncoder:
     """Return the query encoder of an export, from the files next to the export.
 
-    ``tokenizer`` is the export's file ``X.tokenizer.json``, and ``side`` its file
-    ``X.queries.json``; queries of an export without the latter are boolean. ``queries`` makes the
-    encoder from the tokenizer if queries need a neural model.
+    ``tokenizer`` is the file ``X.tokenizer.json`` next to the export, and ``side`` is the file
+    ``X.queries.json``. If there is no ``X.queries.json``, queries are boolean. ``queries`` makes
+    the encoder from the tokenizer if queries need a neural model.
     """
     wordpieces = WordPieces.load(tokenizer)
     described, weights = read_side(Path(side)) if side else (BOOLEAN, {})

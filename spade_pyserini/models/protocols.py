@@ -1,6 +1,7 @@
 """The interface of document encoders. Encoding, explanations and parameter sweeps use it.
 
-`SpadeEncoder` implements it for SpaDE, `systems.encoder.SystemEncoder` for the other systems.
+`SpadeEncoder` implements it for SpaDE, and `systems.encoder.SystemEncoder` implements it for the
+other systems.
 The interface of query encoders is `spade_pyserini.models.queries.QueryEncoder`.
 """
 

@@ -118,8 +118,8 @@ C = TypeVar("C")
 class ShardTask(Protocol[P, C]):
     """Turns documents into a finished shard. Its three steps overlap with those of other shards.
 
-    `prepare` runs in a reading thread, `compute` in the worker's own thread, `write` in a writing
-    thread.
+    `prepare` runs in a reading thread, `compute` runs in the worker's own thread, and `write` runs
+    in a writing thread.
     """
 
     def prepare(self, number: int, documents: list[Document], input_sha256: str) -> P:

@@ -101,7 +101,7 @@ class Worker:
             yield Result(None, False, None, item.errors, self.reader.documents_read)
 
     def _watched(self, documents: int, read_next: Callable[[], None]) -> Advance:
-        """Return a function that calls ``advance``; near the end of a shard, also ``read_next``."""
+        """Return a function that calls ``advance`` and, near the end of a shard, ``read_next``."""
         left = documents
 
         def advance(computed: int, terms: int) -> None:
