@@ -44,9 +44,10 @@ def write_milvus(
     """Load an impact index into a Milvus collection; return the number of documents.
 
     ``uri`` is a file (``x.db``, for the embedded Milvus) or an address (``http://host:19530``), and
-    ``token`` has the credentials. The documents are loaded into a temporary collection. If it has the
-    expected number of documents, it is renamed to ``collection``; only then is an existing
-    collection dropped. ``tokenizer`` is necessary only if the index was built without one.
+    ``token`` has the credentials. The documents are loaded into a temporary collection. If this
+    collection has the expected number of documents, it is renamed to ``collection``; only then is
+    an existing collection dropped. ``tokenizer`` is necessary only if the index was built without
+    one.
     """
     if not COLLECTION_NAME.fullmatch(collection):
         message = f"{collection!r} is not a valid name of a Milvus collection"

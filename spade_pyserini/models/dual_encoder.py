@@ -158,7 +158,7 @@ class DualEncoder(nn.Module):
         return drop_small_weights(mixed, self.config.prune_ratio)
 
     def with_settings(self, **changes: Any) -> Self:
-        """Return a model with other settings that shares all weights and buffers with this one.
+        """Return a model that has other settings, and shares weights and buffers with this one.
 
         The settings are fields of `SpadeConfig` that need no other weights: ``alpha``, ``k``,
         ``max_length``, ``pooling``, ``bits``, ``scale``, ``saturate``, ``whole_word_forms``,

@@ -17,8 +17,9 @@ def encode_documents(
 ) -> Tensor:
     """Encode documents given as WordPiece ids; returns the vectors v_d, [documents, |V|].
 
-    ``encoder`` is ``weighting`` (Eq. 4 to 6) or ``expansion`` (Eq. 7 to 9), the latter with or
-    without document-level pruning (Eq. 8). Documents of similar length are encoded together.
+    ``encoder`` is ``weighting`` (Eq. 4 to 6) or ``expansion`` (Eq. 7 to 9). With ``top_k``, the
+    expansion encoder applies document-level pruning (Eq. 8). Documents of similar length are
+    encoded together.
     """
     device = model.kept.device
     order = sorted(range(len(ids)), key=lambda number: len(ids[number]))
