@@ -29,9 +29,9 @@ def with_inflections(model: SpadeModel, share: float | None) -> SpadeModel:
 
 
 def word_forms(wordpieces: WordPieces, size: int) -> Tensor:
-    """Return the number of the word that each term is a form of, [size].
+    """Return a number for each term, [size]: equal numbers mark the inflected forms of a word.
 
-    All forms of a word have the same number. A term without other forms has the number 0.
+    The numbers start from 1. A term without other forms has the number 0.
     The stemmer and the stop words are those of Anserini's BM25. Only complete words of English
     letters have forms; pieces of words and numbers have none.
     """
