@@ -72,7 +72,7 @@ def samples_from_qrels(
 
     ``qids``: use only the judgements of these topics; None for all. The negatives of a sample are
     ``hard_negatives`` documents of the query in the run ``negatives`` that are not relevant.
-    Queries with fewer are left out.
+    Queries with fewer negatives are left out.
     """
     qrels, negatives = collection.qrels or "", collection.negatives
     ranked: dict[str, list[str]] = {}
