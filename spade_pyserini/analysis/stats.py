@@ -24,7 +24,7 @@ PERCENTILES = (1, 25, 50, 75, 99)
 BAR = 40  # characters of the longest bar of the histogram
 BINS = 16  # number of bins in the histogram
 MANY = 0.3  # a term in more than this share of the document vectors may be noise
-FEW = 0.2  # it is noise if (share of texts with the term) < FEW * (share of vectors with it)
+FEW = 0.2  # a term is noise if (share of texts with the term) < FEW * (share of vectors with it)
 EXAMINED = 10_000  # number of most frequent terms to examine; includes all terms above `MANY`
 SHOWN = 20  # maximum number of terms that `noise_remark` names
 

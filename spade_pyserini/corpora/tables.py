@@ -49,7 +49,10 @@ def table_rows(form: RowFormat, path: Path, names: Sequence[str] = ()) -> Iterat
 
 
 def require_column(names: Sequence[str], known: Sequence[str], what: str, path: Path) -> str:
-    """Return the column whose name is first in ``known``. ``what`` describes it in the error."""
+    """Return the column whose name comes earliest in ``known``.
+
+    If there is none, the error says what the column contains: ``what``.
+    """
     column = guess_column(names, known)
     if column is None:
         refuse_data(names, path)

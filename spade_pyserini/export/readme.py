@@ -89,7 +89,7 @@ def readme_of(export: Export, *, overwrite: bool = False) -> Iterator[Path]:
 
 
 def _write(export: Export, overwrite: bool) -> None:
-    """Write the README, the tokenizer if there is one, and how queries are encoded."""
+    """Write the README, the tokenizer if there is one, and the description of queries."""
     wordpieces = _tokenizer(export)
     side = locate(export.index, foreign=True).manifest.query
     values = {**_properties(export), **_queries(export, side)}

@@ -52,7 +52,7 @@ def manifest_path(folder: Path) -> Path:
 
 
 def write_components(folder: Path, number: int, vectors: Iterable[ComponentVector]) -> str:
-    """Write the components of a shard of the vectors in ``folder``; return their checksum."""
+    """Write the components of one shard of ``folder``; return the checksum of the file."""
     path = components_path(folder) / shard_name(number)
     with (
         atomic_write(path) as stream,

@@ -16,7 +16,7 @@ def drop_small_weights(vectors: Tensor, ratio: float) -> Tensor:
 
 
 def is_noise(expanded: Tensor, contained: Tensor, gamma: float, few: float) -> Tensor:
-    """Return True for terms that expansion adds to many documents, but few contain, [|V|].
+    """Return True for terms that expansion adds to many documents but that are in few texts, [|V|].
 
     expanded, contained [|V|]: the shares of documents whose expansion vector has the term, and
     whose text has it. Many: ``expanded`` is above ``gamma``. Few: ``contained`` is below ``few``

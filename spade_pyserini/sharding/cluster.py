@@ -145,7 +145,10 @@ class RayWorker:
         self.worker: Worker | None = None
 
     def run(self, number: int) -> Result | str:
-        """Return the result of a shard, or the message of an error: Ray would wrap an exception."""
+        """Return the result of a shard, or the message of an error.
+
+        Errors are not raised, because Ray would wrap them in exceptions of its own.
+        """
         try:
             if self.worker is None:
                 task = movable(self.job).on_device(self.device)

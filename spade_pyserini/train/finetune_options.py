@@ -77,7 +77,10 @@ class FinetuneInputs(NamedTuple):
 
 
 def dev_files(options: FinetuneOptions, inputs: FinetuneInputs, folder: Path) -> tuple[str, str]:
-    """Return the queries and judgements of validation; those held out are in ``folder``."""
+    """Return the names of the queries and of the judgements for validation.
+
+    Without judgements of the user, they are the held-out judgements in ``folder``.
+    """
     if options.dev_queries and options.dev_qrels:
         return options.dev_queries, options.dev_qrels
     return inputs.queries, str(folder / "dev.qrels.txt")

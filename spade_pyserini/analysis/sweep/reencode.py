@@ -18,8 +18,8 @@ def check_origin(manifest: VectorManifest, origin: Origin | None) -> None:
     """Raise an error unless ``origin`` has the model and the documents of the components."""
     settings = manifest.settings
     if origin is None:
-        message = f"the components have k {settings.k}; another k needs their corpus and model"
-        raise UsageError(f"{message}: give corpus=NAME and model=NAME")
+        message = f"the components were encoded with k {settings.k}; to measure another k"
+        raise UsageError(f"{message}, give their corpus and model: corpus=NAME and model=NAME")
     encoder = _configured(origin.encoder, manifest, settings.k)
     if encoder.fingerprint != settings.model_fingerprint:
         raise ArtifactError(
