@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from spade_pyserini.errors import UsageError
 
 if TYPE_CHECKING:
     from spade_pyserini.corpora import Corpus
     from spade_pyserini.formats.qrels import Qrels
+    from spade_pyserini.records import Topic
 
 MEASURES = "MRR@10 nDCG@10 MAP R@100 R@1000"
 CORPUS_HELP = (
@@ -23,7 +26,7 @@ TOPICS_HELP = (
 )
 QRELS_HELP = (
     "a split of a collection, such as pydoc/test, or a file in TREC or BEIR format, or .csv, .tsv, "
-    ".jsonl, .json or .parquet with the columns query-id, corpus-id and score"
+    ".jsonl, .json or .parquet with columns such as query-id, corpus-id and score"
 )
 
 
@@ -64,10 +67,79 @@ def add_data_dir(parser: argparse.ArgumentParser) -> None:
     )
 
 
+TOPIC_FIELDS = {
+    "query_id_field": "column, or JSON field, of {} with the ids of the topics; ':row' takes the "
+    "row numbers as ids, from 1 (default: guessed from the column names)",
+    "query_field": "column of {} with the texts of the topics (default: guessed)",
+}
+QRELS_FIELDS = {
+    "qrels_query_field": "column, or JSON field, of {} with the ids of the topics (default: "
+    "guessed from the column names)",
+    "qrels_doc_field": "column of {} with the ids of the documents (default: guessed)",
+    "qrels_grade_field": "column of {} with the grades; '' if there are none: then all documents "
+    "are relevant (default: guessed)",
+}
+
+
+def add_fields(parser: argparse.ArgumentParser, fields: Iterable[str], files: str) -> None:
+    """Add options that name columns of ``files``, of `TOPIC_FIELDS` or `QRELS_FIELDS`."""
+    summaries = {**TOPIC_FIELDS, **QRELS_FIELDS}
+    for name in fields:
+        flag = f"--{name.replace('_', '-')}"
+        parser.add_argument(flag, metavar="COLUMN", help=summaries[name].format(files))
+
+
+def fields_of(options: argparse.Namespace, fields: Iterable[str]) -> dict[str, str | None]:
+    """Return the columns that the user named, by parameter."""
+    return {name: getattr(options, name) for name in fields}
+
+
+def refuse_fields(options: argparse.Namespace, fields: Iterable[str], file: str) -> None:
+    """Refuse the names of columns if the option ``file``, whose columns they are, is missing."""
+    for name, column in fields_of(options, fields).items():
+        if column is not None:
+            raise UsageError(f"--{name.replace('_', '-')} applies only with {file}")
+
+
+def add_topics(
+    parser: argparse.ArgumentParser, *, required: bool = False, summary: str = TOPICS_HELP
+) -> None:
+    """Add ``--topics`` and the options that name its columns; `read_topics` uses their values."""
+    parser.add_argument("--topics", required=required, metavar="NAME|FILE", help=summary)
+    add_fields(parser, TOPIC_FIELDS, "--topics")
+
+
+def read_topics(options: argparse.Namespace) -> list[Topic]:
+    """Read ``--topics``; without it, return no topics."""
+    from spade_pyserini.corpora.topics import read_topics
+
+    if not options.topics:
+        refuse_fields(options, TOPIC_FIELDS, "--topics")
+        return []
+    fields = fields_of(options, TOPIC_FIELDS)
+    return read_topics(options.topics, data_dir=options.data_dir, **fields)
+
+
+def add_qrels(
+    parser: argparse.ArgumentParser, *, required: bool = False, summary: str = QRELS_HELP
+) -> None:
+    """Add ``--qrels`` and the options that name its columns; `read_qrels` uses their values."""
+    parser.add_argument("--qrels", required=required, metavar="NAME|FILE", help=summary)
+    add_fields(parser, QRELS_FIELDS, "--qrels")
+
+
+def read_qrels(options: argparse.Namespace) -> Qrels:
+    """Read ``--qrels``."""
+    from spade_pyserini.corpora.qrels import read_qrels
+
+    fields = fields_of(options, QRELS_FIELDS)
+    return read_qrels(options.qrels, data_dir=options.data_dir, **fields)
+
+
 def add_judgements(parser: argparse.ArgumentParser, measures: str = MEASURES) -> None:
     """Add the options of commands that score runs; `read_judgements` reads the qrels."""
+    add_qrels(parser, required=True)
     add = parser.add_argument
-    add("--qrels", required=True, metavar="NAME|FILE", help=QRELS_HELP)
     add(
         "--measure",
         "-m",
@@ -87,10 +159,10 @@ def add_judgements(parser: argparse.ArgumentParser, measures: str = MEASURES) ->
 
 def read_judgements(options: argparse.Namespace) -> tuple[Qrels, int]:
     """Read ``--qrels``; return the judgements and the lowest relevant grade."""
-    from spade_pyserini.corpora.qrels import read_qrels, relevance_level
+    from spade_pyserini.corpora.qrels import relevance_level
 
     level = options.relevance_level or relevance_level(options.qrels, data_dir=options.data_dir)
-    return read_qrels(options.qrels, data_dir=options.data_dir), level
+    return read_qrels(options), level
 
 
 def add_corpus(

@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     arguments.add_judgements(parser, " ".join(MEASURES))
     add("--run", required=True, nargs="+", metavar="FILE", help="one or more TREC runs")
-    add("--topics", required=True, metavar="NAME|FILE", help=arguments.TOPICS_HELP)
+    arguments.add_topics(parser, required=True)
     arguments.add_corpus(parser, required=True)
     add("--tokenizer", metavar="PATH", help="tokenizer.json or model folder (default: BERT's)")
     add("--format", choices=FORMATS, default="text", help="format of the table")
@@ -36,7 +36,6 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Print the measures of each run, in separate rows for each kind of topic."""
-    from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.evaluate import compare_runs, parse_measures, read_runs
     from spade_pyserini.models.minilm import minilm_folder
     from spade_pyserini.models.wordpieces import WordPieces
@@ -44,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
     qrels, level = arguments.read_judgements(options)
     runs = read_runs(options.run, qrels)
     wordpieces = WordPieces.load(options.tokenizer or minilm_folder())
-    topics = read_topics(options.topics, data_dir=options.data_dir)
+    topics = arguments.read_topics(options)
     judged = [topic for topic in topics if topic.qid in qrels]
     if not judged:
         message = f"no topic has judgements in {options.qrels}; give topics and qrels that match"

@@ -31,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("runs", nargs=2, metavar="RUN", help="two TREC runs: the baseline, then the candidate")
     arguments.add_judgements(parser, MEASURE)
-    add("--topics", metavar="NAME|FILE", help="show the texts of these topics")
+    arguments.add_topics(parser, summary="show the texts of these topics")
     add(
         "--top",
         type=arguments.positive,
@@ -51,7 +51,6 @@ def run(options: argparse.Namespace) -> None:
         figure_format(output)
         refuse_existing(output, options.overwrite)
 
-    from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.evaluate import parse_measures, read_runs
     from spade_pyserini.evaluate.measures import measure_name
     from spade_pyserini.evaluate.unmatched import unmatched_warnings
@@ -59,13 +58,11 @@ def run(options: argparse.Namespace) -> None:
     measures = parse_measures(options.measure or [MEASURE])
     if len(measures) != 1:
         raise UsageError("give one --measure: runs are compared on a single measure")
+    topics = arguments.read_topics(options)
     qrels, level = arguments.read_judgements(options)
     runs = read_runs(options.runs, qrels)
     (baseline_name, baseline), (name, candidate) = runs.items()
-    texts = None
-    if options.topics:
-        topics = read_topics(options.topics, data_dir=options.data_dir)
-        texts = {topic.qid: topic.text for topic in topics}
+    texts = {topic.qid: topic.text for topic in topics} if options.topics else None
     differences = compare_topics(qrels, baseline, candidate, measures[0], level)
     title = f"{measure_name(measures[0])} of {name} against {baseline_name}"
     print(f"{title}, {counted(len(differences), 'topic')}\n")

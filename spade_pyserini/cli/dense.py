@@ -19,7 +19,7 @@ def parser() -> argparse.ArgumentParser:
     parser = arguments.new_parser("dense", description, EXAMPLE)
     add = parser.add_argument
     arguments.add_corpus(parser, required=True)
-    add("--topics", required=True, metavar="NAME|FILE", help=arguments.TOPICS_HELP)
+    arguments.add_topics(parser, required=True)
     add("--model", default=MINILM, metavar="NAME|DIR", help="minilm, a Hugging Face name or folder")
     add("--index", metavar="DIR", help="folder of embeddings (default: index/CORPUS.MODEL.dense)")
     add(
@@ -37,12 +37,12 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Embed the corpus, search the topics, write the run and print its path."""
-    from spade_pyserini.corpora.topics import read_topics, topics_name
+    from spade_pyserini.corpora.topics import topics_name
     from spade_pyserini.models.hub import check_hugging_face
 
     data_dir = options.data_dir
     corpus = arguments.open_corpus(options)
-    topics = read_topics(options.topics, data_dir=data_dir)
+    topics = arguments.read_topics(options)
     model = safe_file_name(model_title(options.model))
     index = options.index or Path("index", f"{corpus.name}.{model}.dense")
     topics_part = safe_file_name(topics_name(options.topics, data_dir=data_dir))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import re
 
+from spade_pyserini.cli.arguments import QRELS_FIELDS, TOPIC_FIELDS
+
 # The metavar of a flag whose value is a name or a path
 NAMED = re.compile(r"NAME|PATH|FILE|DIR|RUN|QRELS")
 # A parameter follows a space, a bracket or a backtick, or starts the message. Paths such as
@@ -48,13 +50,15 @@ def with_flags(message: str, flags: dict[str, str]) -> str:
     """Rewrite ``name=True`` as ``--name`` and ``name=VALUE`` as ``--name VALUE``.
 
     A name without a flag is left unchanged, unless the command has ``--set KEY=VALUE`` for the
-    settings of a recipe: then ``name=VALUE`` becomes ``--set name=VALUE``.
+    settings of a recipe: then ``name=VALUE`` becomes ``--set name=VALUE``. The columns of topics
+    and judgements are not settings.
     """
 
     def rewrite(match: re.Match[str]) -> str:
         name, value = match.groups()
         if name not in flags:
-            return f"{flags['set']} {match.group()}" if "set" in flags else match.group()
+            is_setting = "set" in flags and name not in {*TOPIC_FIELDS, *QRELS_FIELDS}
+            return f"{flags['set']} {match.group()}" if is_setting else match.group()
         return flags[name] if value == "True" else f"{flags[name]} {value}"
 
     return PARAMETER.sub(rewrite, message)

@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_judgements(parser)
     add("--run", required=True, nargs="+", metavar="FILE", help="one or more TREC runs")
     add("--baseline", metavar="RUN", help="run to compare with the other runs (default: the first)")
-    add("--topics", metavar="NAME|FILE", help="show the texts of these topics")
+    arguments.add_topics(parser, summary="show the texts of these topics")
     arguments.add_corpus(parser, summary="show the texts of documents from this corpus")
     add(
         "--index",
@@ -63,13 +63,13 @@ def run(options: argparse.Namespace) -> None:
     if options.index and options.corpus:
         raise UsageError("give either --index or --corpus")
 
-    from spade_pyserini.corpora.topics import read_topics, topics_name
+    from spade_pyserini.corpora.topics import topics_name
     from spade_pyserini.evaluate import parse_measures, read_runs
     from spade_pyserini.evaluate.own_documents import own_documents
 
     data_dir = options.data_dir
+    topics = arguments.read_topics(options)
     qrels, level = arguments.read_judgements(options)
-    topics = read_topics(options.topics, data_dir=data_dir) if options.topics else ()
     find = _finder(options)
     rankings = read_runs(options.run, qrels).values()
     labels = run_labels(options.run)

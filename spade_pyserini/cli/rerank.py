@@ -21,7 +21,7 @@ def parser() -> argparse.ArgumentParser:
     parser = arguments.new_parser("rerank", "Re-rank a TREC run with a cross-encoder.", EXAMPLE)
     add = parser.add_argument
     add("--run", required=True, metavar="FILE", help="the TREC run to re-rank")
-    add("--topics", required=True, metavar="NAME|FILE", help="topics of the run")
+    arguments.add_topics(parser, required=True, summary="topics of the run")
     arguments.add_corpus(parser, required=True, summary="corpus of the run")
     add("--model", required=True, metavar="NAME|DIR", help="a cross-encoder: hub name or folder")
     add(
@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="PATH",
         help="write the runs to PATH.rerank-N.txt (default: the path of --run without .txt)",
     )
-    add("--qrels", metavar="NAME|FILE", help="print MRR@10 by depth for these judgements")
+    arguments.add_qrels(parser, summary="print MRR@10 by depth for these judgements")
     add(
         "--max-length",
         type=arguments.positive,
@@ -53,7 +53,6 @@ def parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Write a run for each depth, print their paths and, with judgements, MRR@10."""
-    from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.formats.outputs import refuse_existing
     from spade_pyserini.formats.paths import safe_file_name
     from spade_pyserini.models.hub import check_hugging_face
@@ -68,7 +67,9 @@ def run(options: argparse.Namespace) -> None:
         raise InputError("the run is empty; give a run with hits", options.run)
     if options.qrels:  # fail before the work if the judgements have no topic of the run
         _table(options, {"first stage": first_stage})
-    topics = read_topics(options.topics, data_dir=options.data_dir)
+    else:
+        arguments.refuse_fields(options, arguments.QRELS_FIELDS, "--qrels")
+    topics = arguments.read_topics(options)
     corpus = arguments.open_corpus(options)
     check_hugging_face("cross-encoder", options.model)
 
@@ -92,12 +93,12 @@ def run(options: argparse.Namespace) -> None:
 
 def _table(options: argparse.Namespace, runs: dict[str, list[Ranking]]) -> str:
     """Return a table of MRR@10 by depth, as in Table 4 of the SpaDE paper."""
-    from spade_pyserini.corpora.qrels import read_qrels, relevance_level
+    from spade_pyserini.corpora.qrels import relevance_level
     from spade_pyserini.evaluate import compare_runs, parse_measures
     from spade_pyserini.evaluate.conventions import conventions
     from spade_pyserini.formats.tables import render
 
-    qrels = read_qrels(options.qrels, data_dir=options.data_dir)
+    qrels = arguments.read_qrels(options)
     level = relevance_level(options.qrels, data_dir=options.data_dir)
     comparison = compare_runs(qrels, runs, parse_measures(["MRR@10"]), level=level)
     first = dict([next(iter(runs.items()))])

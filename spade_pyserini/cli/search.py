@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     parser = arguments.new_parser("search", description, EXAMPLE)
     add = parser.add_argument
     add("--index", required=True, metavar="DIR", help="an index of `spade index`")
-    add("--topics", metavar="NAME|FILE", help=arguments.TOPICS_HELP)
+    arguments.add_topics(parser)
     arguments.add_data_dir(parser)
     add("--query", metavar="TEXT", help="instead of --topics: print the hits of this query")
     summary = "show titles and snippets from this corpus (default: the corpus of the index)"
@@ -114,11 +114,14 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--pre-encoded topics need no query encoder; leave out --query-encoder")
     if options.pre_encoded and not options.topics:
         raise UsageError("--pre-encoded applies only with --topics FILE")
+    if options.pre_encoded:
+        arguments.refuse_fields(options, arguments.TOPIC_FIELDS, "topics that are not pre-encoded")
     if options.topics:
         for name in ("corpus", "json"):
             if getattr(options, name):
                 raise UsageError(f"--{name} does not apply with --topics")
         return
+    arguments.refuse_fields(options, arguments.TOPIC_FIELDS, "--topics")
     for name in ("output", "remove_query", "overwrite"):
         if getattr(options, name):
             raise UsageError(f"--{name.replace('_', '-')} applies only with --topics")
@@ -127,7 +130,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _search_topics(options: argparse.Namespace) -> None:
-    from spade_pyserini.corpora.topics import read_encoded_topics, read_topics, topics_name
+    from spade_pyserini.corpora.topics import read_encoded_topics, topics_name
     from spade_pyserini.formats.outputs import refuse_existing
     from spade_pyserini.records import Topic
     from spade_pyserini.search import (
@@ -148,7 +151,7 @@ def _search_topics(options: argparse.Namespace) -> None:
         queries_of_index = pre_encoded_queries(vectors)
         topics = [Topic(qid, qid) for qid in vectors]
     else:
-        topics = read_topics(options.topics, data_dir=options.data_dir)
+        topics = arguments.read_topics(options)
     name = safe_file_name(topics_name(options.topics, data_dir=options.data_dir))
     index = Path(options.index).resolve().name
     output = Path(options.output or Path("runs", f"run.{index}.{name}.txt"))

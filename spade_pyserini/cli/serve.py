@@ -14,6 +14,7 @@ from spade_pyserini.errors import UsageError
 if TYPE_CHECKING:
     from spade_pyserini.formats.index_manifest import IndexManifest
     from spade_pyserini.search.texts import Texts
+    from spade_pyserini.serve.judgements import Judgements
     from spade_pyserini.serve.service import ServeOptions
 
 EXAMPLE = """spade serve --index index/pydoc.spade-mini
@@ -42,7 +43,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME|FILE",
         help="show judgements for queries that are topics of these splits or qrels files",
     )
-    add("--topics", metavar="NAME|FILE", help="the topics of --qrels, if that is a file")
+    arguments.add_topics(parser, summary="the topics of --qrels, if that is a file")
+    arguments.add_fields(parser, arguments.QRELS_FIELDS, "--qrels")
     add("--model", metavar="NAME|DIR", help="model to expand texts with, loaded at first use")
     add("--tokenizer", metavar="NAME|PATH", help="tokenizer, if another tool built the index")
     arguments.add_data_dir(parser)
@@ -96,12 +98,15 @@ def _options(options: argparse.Namespace) -> ServeOptions:
     from spade_pyserini.index.opening import locate
     from spade_pyserini.models.hub import UNTRAINED, resolve_model
     from spade_pyserini.models.systems.recognise import SPADE, check_model, recognise
-    from spade_pyserini.serve.judgements import read_judgements
     from spade_pyserini.serve.limits import Limits, default_threads
     from spade_pyserini.serve.service import ServeOptions
 
     if options.topics and not options.qrels:
         raise UsageError("--topics applies only with --qrels")
+    if not options.topics:
+        arguments.refuse_fields(options, arguments.TOPIC_FIELDS, "--topics")
+    if not options.qrels:
+        arguments.refuse_fields(options, arguments.QRELS_FIELDS, "--qrels")
     if options.model is not None:
         check_model(options.model)
         if options.model != UNTRAINED and recognise(resolve_model(options.model)) != SPADE:
@@ -121,8 +126,23 @@ def _options(options: argparse.Namespace) -> ServeOptions:
         tokenizer=options.tokenizer,
         model=options.model,
         counts=_counts(index, manifest),
-        judgements=read_judgements(options.qrels, options.topics, data_dir=options.data_dir),
+        judgements=_judgements(options),
         limits=limits,
+    )
+
+
+def _judgements(options: argparse.Namespace) -> Judgements:
+    """Read ``--qrels`` and the texts of their topics."""
+    from spade_pyserini.corpora.qrels_tables import QrelsColumns
+    from spade_pyserini.corpora.topic_tables import TopicColumns
+    from spade_pyserini.serve.judgements import read_judgements
+
+    return read_judgements(
+        options.qrels,
+        options.topics,
+        data_dir=options.data_dir,
+        topic_columns=TopicColumns(**arguments.fields_of(options, arguments.TOPIC_FIELDS)),
+        qrels_columns=QrelsColumns(**arguments.fields_of(options, arguments.QRELS_FIELDS)),
     )
 
 

@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="vectors written by `spade encode --components`",
     )
-    add("--topics", required=True, metavar="NAME|FILE", help=arguments.TOPICS_HELP)
+    arguments.add_topics(parser, required=True)
     arguments.add_judgements(parser)
     add(
         "--alpha",
@@ -91,13 +91,12 @@ def run(options: argparse.Namespace) -> None:
         logging.getLogger("spade_pyserini.index").setLevel(logging.ERROR)
 
     from spade_pyserini.corpora import apply_transforms
-    from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.formats.vector_manifest import VectorManifest
     from spade_pyserini.models.systems.recognise import check_model
 
     # Check names before loading torch, which takes seconds.
     qrels, level = arguments.read_judgements(options)
-    topics = read_topics(options.topics, data_dir=options.data_dir)
+    topics = arguments.read_topics(options)
     VectorManifest.load(Path(options.components))
     corpus = None
     if options.corpus:

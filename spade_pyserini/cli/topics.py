@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     )
     parser = arguments.new_parser("topics", description, EXAMPLE)
     add = parser.add_argument
-    add("--topics", required=True, metavar="NAME|FILE", help=arguments.TOPICS_HELP)
+    arguments.add_topics(parser, required=True)
     arguments.add_data_dir(parser)
     add("--to", choices=SUFFIXES, default=PYSERINI, help="the engine")
     names = "; ".join(f"{engine}: {' or '.join(ends)}" for engine, ends in SUFFIXES.items())
@@ -73,10 +73,9 @@ def run(options: argparse.Namespace) -> None:
     """Write the topics and print the path of the file."""
     _check(options)
 
-    from spade_pyserini.corpora.topics import read_topics
     from spade_pyserini.search.wordpiece_topics import write_encoded_topics
 
-    topics = read_topics(options.topics, data_dir=options.data_dir)
+    topics = arguments.read_topics(options)
     queries = _queries(options)
     if options.to == PYSERINI:
         write_encoded_topics(topics, queries, options.output, options.overwrite)

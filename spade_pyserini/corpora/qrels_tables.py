@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from spade_pyserini.corpora.fields import guess_column, id_value
-from spade_pyserini.corpora.rows import RowFormat
-from spade_pyserini.corpora.tables import log_columns, require_column, table_format, table_rows
+from spade_pyserini.corpora.rows import RowFormat, require_columns
+from spade_pyserini.corpora.tables import (
+    log_columns,
+    refuse_columns,
+    require_column,
+    table_format,
+    table_rows,
+)
 from spade_pyserini.errors import InputError
 from spade_pyserini.formats.qrels import BEIR_HEADER, Reader, parse_grade
 
@@ -22,10 +29,36 @@ GRADES = ("score", "grade", "relevance", "rel", "label")
 logger = logging.getLogger(__name__)
 
 
-def qrels_table(path: Path) -> Reader | None:
-    """Return a function that reads judgements from a table; None for TREC's and BEIR's formats."""
-    form = table_format(path, _is_header)
-    return None if form is None else partial(_read, form)
+class QrelsColumns(NamedTuple):
+    """The columns of a table of judgements that the user names; the others are guessed.
+
+    qrels_query_field: the column of the topic ids.
+    qrels_doc_field: the column of the document ids.
+    qrels_grade_field: the column of the grades, or an empty string for no grades.
+    """
+
+    qrels_query_field: str | None = None
+    qrels_doc_field: str | None = None
+    qrels_grade_field: str | None = None
+
+    def refuse(self, reason: str) -> None:
+        """Raise `UsageError` if the user named a column. ``reason`` says why that is a mistake."""
+        refuse_columns(self._asdict(), reason)
+
+
+GUESSED_QRELS = QrelsColumns()
+
+
+def qrels_table(path: Path, chosen: QrelsColumns = GUESSED_QRELS) -> Reader | None:
+    """Return a function that reads judgements from a table; None for TREC's and BEIR's formats.
+
+    If columns are ``chosen``, the file must be a table.
+    """
+    form = table_format(path, _is_header if chosen == GUESSED_QRELS else lambda _: True)
+    if form is not None:
+        return partial(_read, form, chosen)
+    chosen.refuse(f"{path} has no named columns")
+    return None
 
 
 def _is_header(cells: list[str]) -> bool:
@@ -33,11 +66,23 @@ def _is_header(cells: list[str]) -> bool:
     return names != BEIR_HEADER and names[0] in QIDS and any(name in DOCIDS for name in names[1:])
 
 
-def _read(form: RowFormat, path: Path) -> Iterator[tuple[int, str, str, int]]:
-    names = form.columns(path)
-    qids = require_column(names, QIDS, "the ids of the queries", path)
-    docids = require_column(names, DOCIDS, "the ids of the documents", path)
-    grades = guess_column(names, GRADES)
+def _columns(path: Path, names: Sequence[str], chosen: QrelsColumns) -> tuple[str, str, str | None]:
+    """Return the columns of topic ids, of document ids and, if there are any, of grades."""
+    require_columns([name for name in chosen if name], names, path)
+    qids, docids, grades = chosen
+    if qids is None:
+        what = "the ids of the queries"
+        qids = require_column(names, QIDS, what, path, "qrels_query_field", chosen)
+    if docids is None:
+        what, taken = "the ids of the documents", (qids, *chosen)
+        docids = require_column(names, DOCIDS, what, path, "qrels_doc_field", taken)
+    if grades is None:
+        grades = guess_column([name for name in names if name not in (qids, docids)], GRADES)
+    return qids, docids, grades or None
+
+
+def _read(form: RowFormat, chosen: QrelsColumns, path: Path) -> Iterator[tuple[int, str, str, int]]:
+    qids, docids, grades = _columns(path, form.columns(path), chosen)
     log_columns(path, queries=qids, documents=docids, grades=grades)
     if grades is None:
         logger.info("%s: no column of grades; all judged documents are relevant (grade 1)", path)

@@ -6,7 +6,7 @@ The formats are CSV, TSV with a header, JSON lines, JSON arrays and Parquet, pla
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from spade_pyserini.corpora.checks import raise_error
@@ -17,7 +17,7 @@ from spade_pyserini.corpora.first_line import refuse_data
 from spade_pyserini.corpora.json_rows import JsonArray, JsonLines, is_array
 from spade_pyserini.corpora.layout import file_kind
 from spade_pyserini.corpora.rows import Row, RowFormat
-from spade_pyserini.errors import InputError
+from spade_pyserini.errors import InputError, UsageError
 from spade_pyserini.formats.lines import read_lines
 
 logger = logging.getLogger(__name__)
@@ -48,17 +48,33 @@ def table_rows(form: RowFormat, path: Path, names: Sequence[str] = ()) -> Iterat
     return form.rows(path, names, raise_error)
 
 
-def require_column(names: Sequence[str], known: Sequence[str], what: str, path: Path) -> str:
-    """Return the column whose name comes earliest in ``known``.
+def require_column(
+    names: Sequence[str],
+    known: Sequence[str],
+    what: str,
+    path: Path,
+    parameter: str,
+    taken: Container[str | None] = (),
+) -> str:
+    """Return the column whose name comes earliest in ``known``, and that is not ``taken``.
 
-    If there is none, the error says what the column contains: ``what``.
+    If there is none, the error says what the column contains, ``what``, and which ``parameter``
+    would name it.
     """
-    column = guess_column(names, known)
+    column = guess_column([name for name in names if name not in taken], known)
     if column is None:
         refuse_data(names, path)
         message = f"no column for {what} among {listed(names)}"
-        raise InputError(f"{message}; rename the column to {' or '.join(known[:4])}", path)
+        cure = f"name the column with {parameter}=COLUMN, or rename it to {' or '.join(known[:4])}"
+        raise InputError(f"{message}; {cure}", path)
     return column
+
+
+def refuse_columns(chosen: Mapping[str, str | None], reason: str) -> None:
+    """Raise `UsageError` if a parameter names a column. ``reason`` says why that is a mistake."""
+    for parameter, name in chosen.items():
+        if name is not None:
+            raise UsageError(f"{reason}; leave out {parameter}={name!r}")
 
 
 def log_columns(path: Path, **columns: str | None) -> None:

@@ -3,42 +3,93 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from spade_pyserini.corpora.fields import guess_column, id_value, text_value
+from spade_pyserini.corpora.fields import ROW, guess_column, id_value, text_value
 from spade_pyserini.corpora.json_rows import JsonLines
-from spade_pyserini.corpora.rows import RowFormat
-from spade_pyserini.corpora.tables import log_columns, require_column, table_format, table_rows
+from spade_pyserini.corpora.rows import RowFormat, require_columns
+from spade_pyserini.corpora.tables import (
+    log_columns,
+    refuse_columns,
+    require_column,
+    table_format,
+    table_rows,
+)
 from spade_pyserini.errors import InputError
+from spade_pyserini.formats.lines import unpacked_name
 from spade_pyserini.formats.topics import Reader
 from spade_pyserini.records import Topic
 
 IDS = ("_id", "qid", "query_id", "query-id", "queryid", "topic_id", "id")
 TEXTS = ("query", "text", "question", "title", "topic")
+# Objects with these fields are topics of BEIR and of Anserini, which `formats.topics` reads.
+KNOWN_OBJECTS = ({"_id", "text"}, {"qid", "query"})
 logger = logging.getLogger(__name__)
 
 
-def topic_table(path: Path) -> Reader | None:
+class TopicColumns(NamedTuple):
+    """The columns of a table of topics that the user names; the others are guessed.
+
+    query_id_field: the column of the ids, or ``:row`` for the number of the row, from 1.
+    query_field: the column of the texts.
+    """
+
+    query_id_field: str | None = None
+    query_field: str | None = None
+
+    def refuse(self, reason: str) -> None:
+        """Raise `UsageError` if the user named a column. ``reason`` says why that is a mistake."""
+        refuse_columns(self._asdict(), reason)
+
+
+GUESSED_TOPICS = TopicColumns()
+
+
+def topic_table(path: Path, chosen: TopicColumns = GUESSED_TOPICS) -> Reader | None:
     """Return a function that reads the topics of a table.
 
-    Returns None for JSON lines and for files that are not tables: `formats.topics` reads them.
+    Returns None for files that are not tables, and for JSON lines in the formats of BEIR and
+    Anserini: `formats.topics` reads them. If columns are ``chosen``, the file must be a table.
     """
-    form = table_format(path, _is_header)
-    if form is None or isinstance(form, JsonLines):
-        return None
-    return partial(_read, form)
+    form = table_format(path, _is_header if chosen == GUESSED_TOPICS else lambda _: True)
+    if isinstance(form, JsonLines) and not _is_table(form, path, chosen):
+        form = None
+    if form is not None:
+        return partial(_read, form, chosen)
+    chosen.refuse(f"{path} has no named columns")
+    return None
 
 
 def _is_header(cells: list[str]) -> bool:
-    first, *others = [cell.casefold() for cell in cells]
-    return (first in IDS and any(cell in TEXTS for cell in others)) or cells == ["query"]
+    names = {cell.casefold() for cell in cells}
+    return (not names.isdisjoint(IDS) and not names.isdisjoint(TEXTS)) or cells == ["query"]
 
 
-def _read(form: RowFormat, path: Path) -> Iterator[tuple[int, Topic]]:
-    names = form.columns(path)
-    qids, texts = guess_column(names, IDS), require_column(names, TEXTS, "the queries", path)
+def _is_table(form: JsonLines, path: Path, chosen: TopicColumns) -> bool:
+    """Whether JSON objects have other fields than those of BEIR and Anserini."""
+    if unpacked_name(path).endswith(".json"):  # not an array, but {id: {"title": text}, ...}
+        return False
+    names = set(form.columns(path))
+    known = any(fields <= names for fields in KNOWN_OBJECTS)
+    return chosen != GUESSED_TOPICS or (bool(names) and not known)
+
+
+def _columns(path: Path, names: Sequence[str], chosen: TopicColumns) -> tuple[str | None, str]:
+    """Return the column of ids, None if there is none, and the column of texts."""
+    qids, texts = chosen
+    require_columns([name for name in (qids, texts) if name not in (None, ROW)], names, path)
+    if qids is None:
+        qids = guess_column([name for name in names if name != texts], IDS)
+    if texts is None:
+        texts = require_column(names, TEXTS, "the queries", path, "query_field", [qids])
+    return None if qids == ROW else qids, texts
+
+
+def _read(form: RowFormat, chosen: TopicColumns, path: Path) -> Iterator[tuple[int, Topic]]:
+    qids, texts = _columns(path, form.columns(path), chosen)
     log_columns(path, ids=qids, queries=texts)
     if qids is None:
         logger.info("%s: no id column; the id is the number of the row, from 1", path)

@@ -10,7 +10,7 @@ from spade_pyserini.corpora.catalogue import suggest_names
 from spade_pyserini.corpora.data_directory import find_file
 from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.splits import resolve_split, split_names
-from spade_pyserini.corpora.topic_tables import topic_table
+from spade_pyserini.corpora.topic_tables import TopicColumns, topic_table
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.similar import did_you_mean
 from spade_pyserini.formats.topics import read_topic_files, topic_file_stem
@@ -20,21 +20,33 @@ from spade_pyserini.records import Topic
 logger = logging.getLogger(__name__)
 
 
-def read_topics(name: str | Path, *, data_dir: str | Path | None = None) -> list[Topic]:
+def read_topics(
+    name: str | Path,
+    *,
+    data_dir: str | Path | None = None,
+    query_id_field: str | None = None,
+    query_field: str | None = None,
+) -> list[Topic]:
     """Return the topics of a file or of a split, in the order of the file.
 
     For the names of splits see `spade_pyserini.corpora.splits`, for the formats of files
     `spade_pyserini.formats.topics` and `spade_pyserini.corpora.topic_tables`. For a split in files,
     only the topics that have relevance judgements are returned; for a split of ir_datasets, all
     topics. In files, repeated or invalid ids are errors, and so is a file without topics.
+
+    ``query_id_field`` and ``query_field`` name the columns of a table, or the fields of JSON
+    objects, with the ids and the texts; by default they are guessed. The id ``:row`` is the number
+    of the row, from 1.
     """
+    chosen = TopicColumns(query_id_field, query_field)
     if path := find_file(name, data_dir):
-        return read_topic_files([path], topic_table(path))
+        return read_topic_files([path], topic_table(path, chosen))
     split = resolve_split(name, data_dir=data_dir)
     if split is None:
         message = f"there are no topics and no file with the name {str(name)!r}"
         names = suggest_names(str(name), split_names(data_dir))
         raise NotFoundError(f"{message}; {did_you_mean(name)}{names}")
+    chosen.refuse(f"{name} is a split of a collection, not a table")
     if split.dataset:
         return list(irdatasets.topics(split.dataset))
     qrels = read_qrels(name, data_dir=data_dir)

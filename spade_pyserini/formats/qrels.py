@@ -53,7 +53,10 @@ def _read(path: Path) -> Iterator[tuple[int, str, str, int]]:
             continue
         if len(parts) != columns:
             form = "qid 0 docid grade" if columns == 4 else "qid docid grade"
-            cure = "a file with other columns needs a header such as query-id corpus-id score"
+            cure = (
+                "a file with other columns needs a header such as query-id corpus-id score; other "
+                "names need qrels_query_field=COLUMN and qrels_doc_field=COLUMN"
+            )
             message = f"expected `{form}`, found {len(parts)} columns"
             raise InputError(f"{message}; {cure}", path, number)
         yield number, parts[0], parts[-2], parse_grade(parts[-1], path, number)

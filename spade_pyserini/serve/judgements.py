@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini.corpora.qrels import read_qrels, relevance_level
+from spade_pyserini.corpora.qrels_tables import GUESSED_QRELS, QrelsColumns
+from spade_pyserini.corpora.topic_tables import GUESSED_TOPICS, TopicColumns
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import NotFoundError
 from spade_pyserini.records import Topic
@@ -48,18 +50,23 @@ class Judgements:
 
 
 def read_judgements(
-    names: Iterable[str], topics: str | None = None, *, data_dir: str | Path | None = None
+    names: Iterable[str],
+    topics: str | None = None,
+    *,
+    data_dir: str | Path | None = None,
+    topic_columns: TopicColumns = GUESSED_TOPICS,
+    qrels_columns: QrelsColumns = GUESSED_QRELS,
 ) -> Judgements:
     """Read relevance judgements and their topics.
 
     names: splits such as ``pydoc/test``, which include topics, or qrels files. topics: the split or
-    file with the topics; required if ``names`` has qrels files.
+    file with the topics; required if ``names`` has qrels files. The columns are those of tables.
     """
     judged = []
     for name in names:
-        qrels = read_qrels(name, data_dir=data_dir)
+        qrels = read_qrels(name, data_dir=data_dir, **qrels_columns._asdict())
         level = relevance_level(name, data_dir=data_dir)
-        for topic in _read_topics(name, topics, data_dir):
+        for topic in _read_topics(name, topics, topic_columns, data_dir):
             if topic.qid in qrels:
                 judged.append(JudgedTopic(topic.qid, topic.text, qrels[topic.qid], level))
     if names and not judged:
@@ -67,11 +74,13 @@ def read_judgements(
     return Judgements(judged)
 
 
-def _read_topics(name: str, topics: str | None, data_dir: str | Path | None) -> Iterable[Topic]:
+def _read_topics(
+    name: str, topics: str | None, columns: TopicColumns, data_dir: str | Path | None
+) -> Iterable[Topic]:
     if topics is None and Path(name).is_file():
         message = f"{name} has judgements, but not the texts of their topics"
         raise NotFoundError(f"{message}; give the topics with topics=FILE")
-    return read_topics(topics or name, data_dir=data_dir)
+    return read_topics(topics or name, data_dir=data_dir, **columns._asdict())
 
 
 def _key(text: str) -> str:

@@ -70,7 +70,7 @@ def test_columns_that_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixt
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("q.csv", "id,words\n1,red\n", r"no column for the queries among `id`, `words`; rename"),
+        ("q.csv", "id,words\n1,red\n", r"no column for the queries among `id`, `words`; name the"),
         ("q.csv", "id,query\n1,\n", r"q\.csv:2: the query in `query` is empty"),
         ("q.csv", "id,query\n1,a\n1,b\n", r"q\.csv:3: the topic id '1' was used before"),
         ("q.tsv", "id\ttext\n", "contains no topic"),
