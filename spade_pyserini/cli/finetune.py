@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from spade_pyserini.cli import arguments
 
 if TYPE_CHECKING:
-    from spade_pyserini.train.finetune_options import FinetuneInputs, FinetuneOptions
+    from spade_pyserini.train.finetune_options import FinetuneInputs
 
 EXAMPLE = """spade finetune --corpus pydoc --queries pydoc/dev --qrels pydoc/dev --output my-model
   spade finetune --pairs my-pairs.csv --output my-model
@@ -36,11 +36,14 @@ def parser() -> argparse.ArgumentParser:
         "document: .csv, .tsv, .jsonl, .json or .parquet; without --corpus, the texts are the "
         "documents",
     )
-    add("--query-field", metavar="COLUMN", help="column of --pairs with the queries")
     add("--queries", metavar="NAME|FILE", help=f"instead of --pairs: {arguments.TOPICS_HELP}")
     add("--qrels", metavar="NAME|FILE", help=f"judgements of --queries: {arguments.QRELS_HELP}")
     add("--dev-queries", metavar="NAME|FILE", help="queries for validation")
     add("--dev-qrels", metavar="NAME|FILE", help="judgements for validation")
+    arguments.add_fields(parser, ["query_id_field"], "--queries")
+    arguments.add_fields(parser, ["query_field"], "--queries or --pairs")
+    arguments.add_fields(parser, ["qrels_query_field"], "--qrels")
+    arguments.add_fields(parser, ["qrels_doc_field", "qrels_grade_field"], "--qrels or --pairs")
     add(
         "--steps",
         type=arguments.positive,
@@ -85,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
     )
     print(_verdict(result.gain, settings.model))
     print("\nTo search the documents with the fine-tuned model and measure the run:\n")
-    for words in next_commands(settings, inputs, output, data_dir):
+    for words in next_commands(inputs, output, data_dir):
         print(f"spade {shlex.join(words)}")
     print(f"\n{result.model}")
 
@@ -99,9 +102,7 @@ def _verdict(gain: float, model: str) -> str:
     return f"not better than {model} on these queries: keep using {model}, or {guide}"
 
 
-def next_commands(
-    settings: FinetuneOptions, inputs: FinetuneInputs, output: Path, data_dir: str | None
-) -> list[list[str]]:
+def next_commands(inputs: FinetuneInputs, output: Path, data_dir: str | None) -> list[list[str]]:
     """Return the commands that lead from the fine-tuned model to the measures of a run."""
     from spade_pyserini.corpora.topics import topics_name
     from spade_pyserini.formats.paths import safe_file_name
@@ -112,7 +113,7 @@ def next_commands(
     columns += [] if source.title_field is None else ["--title-field", source.title_field]
     columns += ["--text-fields", *source.text_fields] if source.text_fields else []
     lookup = ["--data-dir", str(data_dir)] if data_dir else []
-    topics, qrels = dev_files(settings, inputs, output)
+    topics, qrels = dev_files(inputs, output)
     name = f"{source.open(data_dir).name}.{output.resolve().name}"
     vectors, index = f"encode/{name}", f"index/{name}"
     run = f"runs/run.{name}.{safe_file_name(topics_name(topics, data_dir=data_dir))}.txt"

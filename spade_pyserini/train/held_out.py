@@ -14,6 +14,7 @@ from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.qrels import Qrels
 from spade_pyserini.train.finetune_options import FinetuneInputs, FinetuneOptions, dev_files
 from spade_pyserini.train.samples import DataDir, spread
+from spade_pyserini.train.written_inputs import qrels_lines
 
 logger = logging.getLogger(__name__)
 DEV_SHARE = 0.2  # share of the queries that are held out for validation
@@ -35,15 +36,18 @@ class QuerySplit(NamedTuple):
     def write(self) -> None:
         """Write the judgements of the held-out queries and of the others."""
         for path, qrels in self.parts.items():
-            _write_qrels(qrels, path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(path) as stream:
+                stream.write(qrels_lines(qrels).encode())
 
 
 def split_queries(
     options: FinetuneOptions, inputs: FinetuneInputs, folder: Path, data_dir: DataDir
 ) -> QuerySplit:
     """Return the queries to train and to validate on; hold out dev queries if none are given."""
-    judged = read_qrels(inputs.qrels, data_dir=data_dir)
-    known = {topic.qid for topic in read_topics(inputs.queries, data_dir=data_dir)}
+    queries, qrels, _ = inputs.train
+    judged = read_qrels(qrels, data_dir=data_dir)
+    known = {topic.qid for topic in read_topics(queries, data_dir=data_dir)}
     relevant = {
         qid: grades
         for qid, grades in judged.items()
@@ -51,12 +55,12 @@ def split_queries(
     }
     if len(relevant) < LEAST_QUERIES:
         message = f"queries with a relevant document: {len(relevant)}"
-        source = options.pairs or inputs.qrels
+        source = options.pairs or options.qrels or qrels
         raise InputError(f"{message}; at least {LEAST_QUERIES} are needed", source)
-    dev = dev_files(options, inputs, folder)
+    dev = dev_files(inputs, folder)
     if options.dev_qrels:
         pairs = _count_pairs(relevant.values())
-        return QuerySplit((inputs.queries, inputs.qrels), dev, pairs, {})
+        return QuerySplit((queries, qrels), dev, pairs, {})
     number = min(MOST_DEV, max(LEAST_QUERIES // 2, int(len(relevant) * DEV_SHARE)))
     held_out = set(spread(sorted(relevant), number))
     logger.info("%d of %d queries are held out for validation", number, len(relevant))
@@ -65,16 +69,9 @@ def split_queries(
         Path(dev[1]): {qid: grades for qid, grades in relevant.items() if qid in held_out},
         train: {qid: grades for qid, grades in relevant.items() if qid not in held_out},
     }
-    return QuerySplit((inputs.queries, str(train)), dev, _count_pairs(parts[train].values()), parts)
+    return QuerySplit((queries, str(train)), dev, _count_pairs(parts[train].values()), parts)
 
 
 def _count_pairs(judgements: Iterable[dict[str, int]]) -> int:
     """Return the number of relevant documents, over all queries."""
     return sum(grade > 0 for grades in judgements for grade in grades.values())
-
-
-def _write_qrels(qrels: Qrels, path: Path) -> None:
-    lines = [f"{qid} 0 {docid} {grade}\n" for qid in qrels for docid, grade in qrels[qid].items()]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as stream:
-        stream.write("".join(lines).encode())

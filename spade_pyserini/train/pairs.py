@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -31,15 +31,15 @@ from spade_pyserini.corpora.fields import (
 )
 from spade_pyserini.corpora.first_line import refuse_data
 from spade_pyserini.corpora.layout import corpus_layout, file_kind
-from spade_pyserini.corpora.rows import Row, RowFormat
+from spade_pyserini.corpora.rows import Row, RowFormat, require_columns
 from spade_pyserini.corpora.tables import log_columns, table_format, table_rows
 from spade_pyserini.errors import InputError
-from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.ids import id_problem
 from spade_pyserini.formats.lines import read_lines
 from spade_pyserini.formats.qrels import parse_grade
 from spade_pyserini.formats.unicode import SURROGATE, is_valid_unicode
 from spade_pyserini.records import Document
+from spade_pyserini.train.written_inputs import write_inputs
 
 logger = logging.getLogger(__name__)
 QUERIES = ("query", "question", "queries", "anchor", "search", "q")
@@ -58,6 +58,22 @@ class PairFiles(NamedTuple):
     queries: Path
     qrels: Path
     corpus: Path | None
+
+
+class PairFields(NamedTuple):
+    """The columns that the user names; the others are guessed.
+
+    query: the column of the queries.
+    docid: the column of the document ids.
+    grade: the column of the grades, or an empty string for no grades.
+    """
+
+    query: str | None = None
+    docid: str | None = None
+    grade: str | None = None
+
+
+NO_FIELDS = PairFields()
 
 
 class _Columns(NamedTuple):
@@ -85,29 +101,32 @@ class _Collected:
 def split_pairs(
     path: Path,
     folder: Path,
-    query_field: str | None = None,
+    fields: PairFields = NO_FIELDS,
     choice: FieldChoice = NO_CHOICE,
     *,
     corpus: Corpus | None = None,
 ) -> PairFiles:
     """Write the pairs of ``path`` as queries, judgements and documents to ``folder``.
 
-    ``query_field`` and ``choice`` name columns; the others are guessed, and the guess is logged.
+    ``fields`` and ``choice`` name columns; the others are guessed, and the guess is logged.
     With ``corpus``, the pairs have ids of its documents, and their texts are not read. Pairs whose
-    document is not in the corpus are left out, with a warning; if all are, it is an error.
+    document is not in the corpus are left out, with a warning; if all are, it is an error. The
+    parent of ``folder`` is the folder of the run, see `write_inputs`.
     """
     with_corpus = corpus is not None
     collected = _Collected()
     for file in corpus_layout(path).files if path.is_dir() else [path]:
-        _collect(file, query_field, choice, with_corpus, collected)
+        _collect(file, fields, choice, with_corpus, collected)
     if corpus is not None:
         _leave_out_unknown(collected, corpus)
     files = PairFiles(folder / "queries.tsv", folder / "qrels.txt", None if with_corpus else folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(files.queries, (f"{qid}\t{text}" for text, qid in collected.queries.items()))
-    _write(files.qrels, (f"{q} 0 {d} {grade}" for (q, d), grade in collected.grades.items()))
+    contents = {
+        files.queries: _lines(f"{qid}\t{text}" for text, qid in collected.queries.items()),
+        files.qrels: _lines(f"{q} 0 {d} {grade}" for (q, d), grade in collected.grades.items()),
+    }
     if files.corpus:
-        _write(folder / "corpus.jsonl", map(_json, collected.documents.values()))
+        contents[folder / "corpus.jsonl"] = _lines(map(_json, collected.documents.values()))
+    write_inputs(contents, folder.parent)
     count = f"{len(collected.grades)} pairs, {len(collected.queries)} queries"
     documents = len({docid for _, docid in collected.grades})
     logger.info("%s: %s, %d documents", path, count, documents)
@@ -136,10 +155,8 @@ def _leave_out_unknown(pairs: _Collected, corpus: Corpus) -> None:
     pairs.queries = {text: qid for text, qid in pairs.queries.items() if qid in judged}
 
 
-def _write(path: Path, lines: Iterator[str]) -> None:
-    with atomic_write(path) as stream:
-        for line in lines:
-            stream.write(line.encode() + b"\n")
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _json(document: Document) -> str:
@@ -148,11 +165,11 @@ def _json(document: Document) -> str:
 
 
 def _collect(
-    path: Path, query_field: str | None, choice: FieldChoice, with_corpus: bool, into: _Collected
+    path: Path, fields: PairFields, choice: FieldChoice, with_corpus: bool, into: _Collected
 ) -> None:
     """Add the pairs of a file to ``into``."""
-    form, names = _open(path, query_field)
-    columns = _columns(names, query_field, choice, with_corpus, path)
+    form, names = _open(path, fields.query)
+    columns = _columns(names, fields, choice, with_corpus, path)
     log_columns(
         path,
         queries=columns.query,
@@ -202,26 +219,27 @@ def _rows(form: RowFormat | None, path: Path) -> Iterator[Row]:
 
 
 def _columns(
-    names: list[str], query_field: str | None, choice: FieldChoice, with_corpus: bool, path: Path
+    names: list[str], fields: PairFields, choice: FieldChoice, with_corpus: bool, path: Path
 ) -> _Columns:
     own = () if with_corpus else choice.names  # with a corpus, these are columns of the corpus
-    for name in (query_field, *own):
-        if name and name not in names:
-            message = f"there is no column {name!r}; the columns are {listed(names)}"
-            raise InputError(message, path)
-    refuse_data(names, path, [name for name in (query_field, *own) if name])
-    query = query_field or guess_column(names, QUERIES)
+    named = [name for name in (*fields, *own) if name]
+    require_columns(named, names, path)
+    refuse_data(names, path, named)
+    query = fields.query or guess_column(names, QUERIES)
     if query is None:
         message = f"no column of queries ({', '.join(QUERIES)}) among {listed(names)}"
         raise InputError(f"{message}; name it with query_field=COLUMN", path)
-    grade = guess_column(names, GRADES)
+    grade = fields.grade
+    if grade is None:
+        grade = guess_column([name for name in names if name != query], GRADES)
+    grade = grade or None
     if with_corpus:
         known = (choice.id_field, *DOCIDS) if choice.id_field else DOCIDS
-        docid = guess_column(names, known)
+        docid = fields.docid or guess_column(names, known)
         if docid is None:
             message = f"no column of document ids ({', '.join(DOCIDS)}) among {listed(names)}"
-            cure = "rename the id column, or leave out corpus=PATH to search the texts of the pairs"
-            raise InputError(f"{message}; {cure}", path)
+            cure = "name it with qrels_doc_field=COLUMN, or leave out corpus=PATH to search the "
+            raise InputError(f"{message}; {cure}texts of the pairs", path)
         return _Columns(query, docid, None, (), grade)
     text = guess_column([name for name in names if name != query], TEXTS)
     texts = choice.text_fields or ((text,) if text else ())
@@ -232,7 +250,7 @@ def _columns(
     title = choice.title_field
     if title is None:
         title = guess_column([name for name in names if name not in (query, *texts)], TITLES)
-    docid = choice.id_field or guess_column(names, DOCIDS)
+    docid = fields.docid or choice.id_field or guess_column(names, DOCIDS)
     return _Columns(query, docid, title or None, texts, grade)
 
 

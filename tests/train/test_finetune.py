@@ -95,13 +95,16 @@ def test_a_csv_of_documents_and_a_csv_of_pairs(
     judged = [line.split() for line in (tmp_path / "qrels.txt").read_text().splitlines()]
     texts = dict(line.split("\t") for line in (tmp_path / "queries.tsv").read_text().splitlines())
     clicks = [f"{texts[qid]},{docid}" for qid, _, docid, _ in judged]
-    (tmp_path / "clicks.csv").write_text("\n".join(["words,code", *clicks]))
+    (tmp_path / "clicks.csv").write_text("\n".join(["words,bought", *clicks]))
     model = ("--model", tmp_path / "tiny", "--steps", 2, "--output", tmp_path / "mine")
     fields = ("--id-field", "code", "--title-field", "name", "--text-fields", "info")
     call = ("finetune", "--corpus", tmp_path / "goods.csv", "--pairs", tmp_path / "clicks.csv")
     wrong = run(*call, *fields, *model)
     assert wrong.code == 1 and "--query-field COLUMN" in wrong.err and "`words`" in wrong.err
-    result = run(*call, *fields, *model, "--query-field", "words")
+    wrong = run(*call, *fields, *model, "--query-field", "words")
+    assert wrong.code == 1 and "name it with --qrels-doc-field COLUMN, or leave out" in wrong.err
+    named = ("--query-field", "words", "--qrels-doc-field", "bought")
+    result = run(*call, *fields, *model, *named)
     assert result.code == 0, result.err
     assert "id from `code`, title from `name`, text from `info`" in result.err
     assert "fine-tuned" in result.out
@@ -110,6 +113,39 @@ def test_a_csv_of_documents_and_a_csv_of_pairs(
     encode, *_ = run_printed_commands(result, run)
     assert f"--corpus {tmp_path / 'goods.csv'} {' '.join(fields)} --model" in encode
     assert (tmp_path / "runs" / "run.goods.mine.queries.txt").is_file()
+
+
+@pytest.mark.java
+def test_tables_of_queries_and_judgements_with_any_columns(
+    pairs: list[str], tmp_path: Path, run: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    queries = [line.split("\t") for line in Path("queries.tsv").read_text().splitlines()]
+    Path("queries.csv").write_text("".join(f"{b},{a}\n" for a, b in [("nr", "frage"), *queries]))
+    judged = [line.split() for line in Path("qrels.txt").read_text().splitlines()]
+    rows = [f"{docid},{qid},{grade},7\n" for qid, _, docid, grade in judged]
+    Path("qrels.csv").write_text("".join(["artikel,anfrage,note,andere\n", *rows]))
+    call = [*pairs, "--queries", "queries.csv", "--qrels", "qrels.csv", "--steps", "2"]
+    call += ["--query-id-field", "nr", "--query-field", "frage", "--qrels-query-field", "anfrage"]
+    call += ["--qrels-doc-field", "artikel", "--qrels-grade-field"]
+    assert "there is no column 'x'" in run("finetune", *call, "x").err
+    result = run("finetune", *call, "note")
+    assert result.code == 0, result.err
+    assert "queries.csv: ids from `nr`, queries from `frage`" in result.err
+    assert "qrels.csv: queries from `anfrage`, documents from `artikel`, grades from" in result.err
+    assert read_qrels("mine/inputs/qrels.txt") == read_qrels("qrels.txt")
+    assert run("finetune", *call, "note").out == result.out
+    run_printed_commands(result, run)
+    # Another column is other data: the finished model must not be shown as if it had seen them.
+    other = run("finetune", *call, "andere")
+    assert other.code == 1 and "qrels.txt would change; choose another output" in other.err
+    assert read_qrels("mine/inputs/qrels.txt") == read_qrels("qrels.txt")
+    # The validation data may have other columns, or be in another format.
+    dev = ["--dev-queries", "queries.tsv", "--dev-qrels", "qrels.csv", "--output", "with-dev"]
+    done = run("finetune", *call, "note", *dev)
+    assert done.code == 0, done.err
+    assert not Path("with-dev/inputs/dev/queries.tsv").exists()
+    assert read_qrels("with-dev/inputs/dev/qrels.txt") == read_qrels("qrels.txt")
 
 
 @pytest.mark.java
@@ -129,6 +165,9 @@ def test_a_single_file_of_pairs(faq: Path, tmp_path: Path, run: Commands) -> Non
         assert {hit.docid for hit in ranking.hits} - qrels[ranking.qid].keys()
     again = run("finetune", "--pairs", faq, *model, "--resume")
     assert again.out == result.out and mined.read_bytes() == written
+    faq.write_text(faq.read_text().replace("cat", "cats"))
+    changed = run("finetune", "--pairs", faq, *model)
+    assert changed.code == 1 and "mine was trained with other data" in changed.err
 
 
 @pytest.mark.java

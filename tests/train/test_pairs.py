@@ -14,7 +14,7 @@ from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import InputError
 from spade_pyserini.records import Document, Topic
-from spade_pyserini.train.pairs import split_pairs
+from spade_pyserini.train.pairs import PairFields, split_pairs
 from tests.commands import Commands
 
 ROWS = [("red  fish", "A fish"), ("a dog", "The dog"), ("red fish", "The river")]
@@ -50,9 +50,18 @@ def test_chosen_columns_ids_titles_and_grades(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("words,code,title,a,b,label\nred,x1,T,one,two,2\nblue,x1,T,one,two,0\n")
     choice = FieldChoice("code", None, ("a", "b"))
-    files = split_pairs(path, tmp_path / "out", "words", choice)
+    files = split_pairs(path, tmp_path / "out", PairFields("words"), choice)
     assert list(open_corpus(str(files.corpus))) == [Document("x1", "T", "one two")]
     assert read_qrels(files.qrels) == {"q1": {"x1": 2}, "q2": {"x1": 0}}
+
+
+def test_chosen_grades_and_no_grades(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("query,text,label,note\nred,a fish,0,2\n")
+    files = split_pairs(path, tmp_path / "a", PairFields(grade="note"))
+    assert read_qrels(files.qrels) == {"q1": {"p1": 2}}
+    files = split_pairs(path, tmp_path / "b", PairFields(grade=""))
+    assert read_qrels(files.qrels) == {"q1": {"p1": 1}}
 
 
 def test_with_a_corpus_the_pairs_have_ids(tmp_path: Path) -> None:
@@ -61,7 +70,7 @@ def test_with_a_corpus_the_pairs_have_ids(tmp_path: Path) -> None:
     (tmp_path / "goods.csv").write_text("code,info\nx1,a fish\n")
     choice = FieldChoice("code", None, ("info",))
     corpus = open_corpus(str(tmp_path / "goods.csv"), id_field="code", text_fields=["info"])
-    files = split_pairs(path, tmp_path / "out", None, choice, corpus=corpus)
+    files = split_pairs(path, tmp_path / "out", choice=choice, corpus=corpus)
     assert read_qrels(files.qrels) == {"q1": {"x1": 1}} and files.corpus is None
     with pytest.raises(InputError, match=r"no column of document ids .*leave out corpus=PATH"):
         split_pairs(path, tmp_path / "out", corpus=corpus)
@@ -93,7 +102,7 @@ def test_pairs_with_faults(tmp_path: Path, name: str, text: str, message: str) -
 def test_a_column_that_does_not_exist(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("query,text\nx,y\n")
     with pytest.raises(InputError, match="there is no column 'words'; the columns are `query`"):
-        split_pairs(tmp_path / "p.csv", tmp_path / "out", "words")
+        split_pairs(tmp_path / "p.csv", tmp_path / "out", PairFields("words"))
 
 
 def test_pairs_whose_document_is_missing(
