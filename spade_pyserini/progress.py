@@ -57,6 +57,15 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
+def duration_range(low: float, high: float) -> str:
+    """Format a range of durations in the unit of the longer: ``9 to 13 minutes``."""
+    shown = duration(high)
+    number, _, unit = shown.partition(" ")
+    factor = {"seconds": 1, "minutes": 60, "hours": 3600}[unit]
+    least = f"{low / factor:.1f}" if unit == "hours" else f"{low / factor:.0f}"
+    return f"about {shown}" if least == number else f"{least} to {shown}"
+
+
 def _rate(count: float, seconds: float) -> float:
     return count / max(seconds, 1e-9)
 

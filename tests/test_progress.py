@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from spade_pyserini import progress
-from spade_pyserini.progress import Progress, counting_bar, duration, progress_bar
+from spade_pyserini.progress import Progress, counting_bar, duration, duration_range, progress_bar
 from spade_pyserini.train import Recipe
 from tests.commands import Commands
 
@@ -112,6 +112,18 @@ def test_the_last_line_has_the_final_count(
     assert [line.split(",")[0] for line in lines] == [
         "encoding: 60 documents",
         "encoding: 80 documents",
+    ]
+
+
+def test_ranges_of_durations() -> None:
+    ranges = [(20, 40), (75, 100), (500, 700), (570, 610), (5_000, 7_600), (7_000, 7_300)]
+    assert [duration_range(*seconds) for seconds in ranges] == [
+        "20 to 40 seconds",
+        "1 to 2 minutes",
+        "8 to 12 minutes",
+        "about 10 minutes",
+        "1.4 to 2.1 hours",
+        "1.9 to 2.0 hours",
     ]
 
 

@@ -34,7 +34,6 @@ from spade_pyserini.formats.json_files import write_json
 from spade_pyserini.formats.runs import read_run
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.precision import check_precision, fastest_precision
-from spade_pyserini.progress import duration
 from spade_pyserini.train.dev_set import DevSet
 from spade_pyserini.train.finetune_options import (
     FinetuneInputs,
@@ -49,6 +48,7 @@ from spade_pyserini.train.mine import mine_negatives, negatives_file, pool_file
 from spade_pyserini.train.recipe import Recipe, make_recipe
 from spade_pyserini.train.run import Run
 from spade_pyserini.train.samples import DataDir
+from spade_pyserini.train.time_left import TimeLeft, Work
 from spade_pyserini.train.validate import validate
 
 __all__ = ["FinetuneOptions", "FinetuneResult", "Row", "finetune"]
@@ -95,6 +95,7 @@ def finetune(
 
     ``inputs`` is the result of `prepare_inputs`, if that was called before.
     """
+    start = time.perf_counter()
     folder = Path(output)
     inputs = inputs or prepare_inputs(options, folder, data_dir)
     queries = split_queries(options, inputs, folder, data_dir)
@@ -105,7 +106,15 @@ def finetune(
     queries.write()
     mine_negatives(recipe, folder / "mined", data_dir=data_dir)
     before = _before(recipe, options.model, data_dir)
-    best = train(recipe, folder, resume=resume, data_dir=data_dir)
+    time_left = TimeLeft(
+        Work(
+            steps=recipe.optimization.steps,
+            validate_every=recipe.validation.validate_every,
+            validation_seconds=before.seconds,
+            spent=time.perf_counter() - start,
+        )
+    )
+    best = train(recipe, folder, resume=resume, data_dir=data_dir, after_step=time_left)
     rows = [*before.rows, _after(folder)]
     result = FinetuneResult(best, rows, before.queries, before.documents)
     values = {"queries": result.queries, "documents": result.documents}
@@ -175,45 +184,36 @@ def _mined(folder: Path, corpus: str) -> dict[str, str]:
 
 
 class _Before(NamedTuple):
+    """The measures before training, and the estimated seconds of a validation."""
+
     rows: list[Row]
     queries: int
     documents: int
+    seconds: float
 
 
 def _before(recipe: Recipe, name: str, data_dir: DataDir) -> _Before:
-    """Measure BM25 and the model before training, and log how long training will take."""
+    """Measure BM25 and the model before training, and how long a validation takes."""
     model = SpadeModel.from_pretrained(name).with_settings(max_length=recipe.model.max_length)
     (collection,) = recipe.dev_collections
     dev = DevSet(collection, model.wordpieces, data_dir)
     start = time.perf_counter()
     figures = validate(model, [dev], precision=recipe.optimization.precision)
-    seconds = (time.perf_counter() - start) / len(dev.texts)
+    seconds = time.perf_counter() - start
+    # A validation of a better model also calibrates the scale, on longer texts.
+    length = recipe.model.encode_length / recipe.model.max_length
+    seconds += seconds / len(dev.texts) * CALIBRATION * length
     run = [ranking for ranking in read_run(collection.pool or "") if ranking.qid in dev.qrels]
     if not run:
         raise NotFoundError(
             "BM25 finds no document for any dev query; check the topics and the corpus"
         )
     measures = evaluate_run(dev.qrels, run, [RR @ 10, nDCG @ 10])
-    logger.info(
-        "%d steps take about %s on this machine",
-        recipe.optimization.steps,
-        duration(_estimated_seconds(recipe, seconds, len(dev.texts))),
-    )
     rows = [
         Row("BM25", measures[RR @ 10], measures[nDCG @ 10]),
         Row(f"{name}, before", figures.mrr, figures.ndcg),
     ]
-    return _Before(rows, len(dev.topics), len(dev.texts))
-
-
-def _estimated_seconds(recipe: Recipe, per_document: float, validated: int) -> float:
-    """Estimate the time of a run from the time that encoding a document takes."""
-    steps = recipe.optimization.steps
-    # A step encodes two documents of each query; the gradient takes twice as long as encoding.
-    trained = steps * 2 * BATCH * 3
-    length = recipe.model.encode_length / recipe.model.max_length
-    validations = math.ceil(steps / recipe.validation.validate_every)
-    return per_document * (trained + validations * (validated + CALIBRATION * length))
+    return _Before(rows, len(dev.topics), len(dev.texts), seconds)
 
 
 def _after(run: Path) -> Row:

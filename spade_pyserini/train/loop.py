@@ -33,7 +33,7 @@ from spade_pyserini.train.optimizers import step as step_optimizer
 from spade_pyserini.train.pruning import DocumentFrequency
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import draw_curves, write_card
-from spade_pyserini.train.run import Run
+from spade_pyserini.train.run import AfterStep, Run
 from spade_pyserini.train.samples import DataDir
 from spade_pyserini.train.selection import ModelSelection
 from spade_pyserini.train.step import Encode, LossParts, backward
@@ -45,14 +45,21 @@ DUAL = ("cotrain", "apart", "joint")  # strategies that train both encoders
 
 
 def train(
-    recipe: Recipe, output: str | Path, *, resume: bool = False, data_dir: DataDir = None
+    recipe: Recipe,
+    output: str | Path,
+    *,
+    resume: bool = False,
+    data_dir: DataDir = None,
+    after_step: AfterStep | None = None,
 ) -> Path:
     """Train a model into the folder ``output``; returns the folder of the best model.
 
     An interrupted run with the same recipe continues after its last checkpoint. ``resume`` logs a
     warning if there is no such run. Names of collections are looked up below ``data_dir``.
+    ``after_step`` is called with the number of each step, from 1, when the step has ended.
     """
-    return Run(STAGE, recipe, Path(output), data_dir).execute(_train, resume=resume)
+    run = Run(STAGE, recipe, Path(output), data_dir, after_step)
+    return run.execute(_train, resume=resume)
 
 
 def _train(run: Run) -> None:

@@ -21,18 +21,23 @@ from spade_pyserini.train.recipe import Recipe, recorded_settings
 from spade_pyserini.train.samples import DataDir
 
 logger = logging.getLogger(__name__)
+AfterStep = Callable[[int], None]
 RECIPE = "recipe.json"
 FINISHED = "finished"  # marker file of a run that is complete
 STAGE_ALIASES = {"head": "masked-lm", "queries": "term-vectors", "requests": "templates"}
 
 
 class Run(NamedTuple):
-    """One stage with its recipe, in its output folder. Names are looked up below ``data_dir``."""
+    """One stage with its recipe, in its output folder. Names are looked up below ``data_dir``.
+
+    ``after_step`` is called after each step of training, with the number of the step, from 1.
+    """
 
     stage: str
     recipe: Recipe
     folder: Path
     data_dir: DataDir = None
+    after_step: AfterStep | None = None
 
     def execute(self, work: Callable[[Run], None], *, resume: bool) -> Path:
         """Call ``work`` unless the run is finished; return the folder of its model.

@@ -84,6 +84,8 @@ class TrainingLoop(ABC):
                 # The sum is enough on a terminal; the log has the parts.
                 bar.set_postfix({"loss": f"{sum(parts.values()):.3f}"}, refresh=False)
                 bar.update()
+                if self.run.after_step is not None:
+                    self.run.after_step(self.step)
                 if self.step % settings.validate_every == 0 or self.step == steps:
                     self._validate()
                     self._save()
