@@ -105,7 +105,7 @@ def finetune(
     Run(STAGE, recipe, folder, data_dir).check_recipe()
     queries.write()
     mine_negatives(recipe, folder / "mined", data_dir=data_dir)
-    before = _before(recipe, options.model, data_dir)
+    before = _before(recipe, options.model, queries.pairs, data_dir)
     time_left = TimeLeft(
         Work(
             steps=recipe.optimization.steps,
@@ -192,7 +192,7 @@ class _Before(NamedTuple):
     seconds: float
 
 
-def _before(recipe: Recipe, name: str, data_dir: DataDir) -> _Before:
+def _before(recipe: Recipe, name: str, pairs: int, data_dir: DataDir) -> _Before:
     """Measure BM25 and the model before training, and how long a validation takes."""
     model = SpadeModel.from_pretrained(name).with_settings(max_length=recipe.model.max_length)
     (collection,) = recipe.dev_collections
@@ -200,9 +200,11 @@ def _before(recipe: Recipe, name: str, data_dir: DataDir) -> _Before:
     start = time.perf_counter()
     figures = validate(model, [dev], precision=recipe.optimization.precision)
     seconds = time.perf_counter() - start
-    # A validation of a better model also calibrates the scale, on longer texts.
+    # A validation of a better model also calibrates the scale, on longer texts. A pair has two
+    # training documents: the relevant one and a hard negative.
+    calibrated = min(CALIBRATION, 2 * pairs)
     length = recipe.model.encode_length / recipe.model.max_length
-    seconds += seconds / len(dev.texts) * CALIBRATION * length
+    seconds += seconds / len(dev.texts) * calibrated * length
     run = [ranking for ranking in read_run(collection.pool or "") if ranking.qid in dev.qrels]
     if not run:
         raise NotFoundError(

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import logging
+import time
 
 import pytest
 
-from spade_pyserini.train import time_left
 from spade_pyserini.train.time_left import TimeLeft, Work, step_range
 
 WORK = Work(steps=60, validate_every=15, validation_seconds=30.0, spent=100.0)
@@ -20,7 +20,7 @@ def call(work: Work, seconds: list[float], monkeypatch: pytest.MonkeyPatch, firs
     """Call it after steps that take so many seconds, the first of which has number ``first``."""
     clock = 0.0
     timer = TimeLeft(work)
-    monkeypatch.setattr(time_left.time, "perf_counter", lambda: clock)
+    monkeypatch.setattr(time, "perf_counter", lambda: clock)
     for step, taken in enumerate(seconds, start=first):
         clock += taken
         timer(step)
