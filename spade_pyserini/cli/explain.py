@@ -7,7 +7,7 @@ import difflib
 import logging
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.cli.queries import use_color
@@ -19,8 +19,9 @@ from spade_pyserini.records import Document
 
 if TYPE_CHECKING:
     from spade_pyserini.corpora import Corpus
+    from spade_pyserini.formats.index_manifest import IndexManifest
 
-EXAMPLE = """spade explain --corpus pydoc --docid shutil.rmtree
+EXAMPLE = """spade explain --index index/pydoc.spade-mini --docid shutil.rmtree
   spade explain --corpus pydoc --docid shutil.rmtree --query "delete a folder"
   spade explain --text "Recursively delete a directory tree." --html tree.html"""
 
@@ -29,21 +30,39 @@ COMPARED = 100_000  # number of ids that are compared with an unknown id, to sug
 logger = logging.getLogger(__name__)
 
 
+class _Source(NamedTuple):
+    """Where the document is, the model, and the file of document frequencies, if there is one."""
+
+    corpora: list[Corpus]
+    model: str
+    counts: Path | None
+
+
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade explain``."""
     description = "Show the terms and impacts of a document, or its score for a query."
     parser = arguments.new_parser("explain", description, EXAMPLE)
     add = parser.add_argument
     arguments.add_corpus(parser)
+    add(
+        "--index",
+        metavar="DIR",
+        help="an impact index of `spade index`, instead of --corpus and the options of its "
+        "columns: use the corpus, the model and the document frequencies of the index",
+    )
     arguments.add_data_dir(parser)
-    add("--docid", metavar="ID", help="id of a document in --corpus")
-    add("--text", help="text of a document, instead of --corpus and --docid")
-    add("--model", metavar="NAME|PATH", help="model name or folder (default: spade-mini)")
+    add("--docid", metavar="ID", help="id of a document in --corpus or --index")
+    add("--text", help="text of a document, instead of its id")
+    add(
+        "--model",
+        metavar="NAME|PATH",
+        help="model name or folder (default: spade-mini, or the model of --index)",
+    )
     add(
         "--counts",
         metavar="FILE",
         help="document frequencies: the .counts.json next to the vectors of a corpus (default: "
-        "counted in --corpus)",
+        "those of --index, or counted in --corpus)",
     )
     add("--query", metavar="TEXT", help="show how much each term of this query adds to the score")
     add(
@@ -60,17 +79,9 @@ def run(options: argparse.Namespace) -> None:
     """Print the terms of a document as a heat map, or the score of a query term by term."""
     _check(options)
 
-    from spade_pyserini.models.hub import DEFAULT
-    from spade_pyserini.models.systems.recognise import check_model
-
     # Check names before loading torch, which takes seconds.
-    check_model(options.model or DEFAULT)
-    if options.counts and not Path(options.counts).is_file():
-        raise NotFoundError(
-            f"{options.counts}: no such file; give the .counts.json next to the vectors"
-        )
-    corpus = arguments.open_corpus(options) if options.corpus else None
-    document = Document("", "", options.text) if corpus is None else _find(corpus, options.docid)
+    corpora, model, counts = _source(options)
+    document = _find(corpora, options.docid) if corpora else Document("", "", options.text)
     text = document.contents
 
     from spade_pyserini.analysis.explain import explain_match, heat_map, match_table
@@ -79,12 +90,15 @@ def run(options: argparse.Namespace) -> None:
     from spade_pyserini.models.protocols import needs_counts
     from spade_pyserini.models.systems.loading import load_encoder
 
-    encoder = load_encoder(options.model or DEFAULT)
+    encoder = load_encoder(model)
     if needs_counts(encoder):
-        if options.counts:
-            encoder = fit_encoder(encoder, Path(options.counts))
-        elif corpus is not None:
-            counted = count_corpus(corpus, encoder)
+        if counts is not None:
+            encoder = fit_encoder(encoder, counts)
+        elif len(corpora) > 1:
+            message = "the index was made from several corpora"
+            raise UsageError(f"{message}; give --counts FILE, the .counts.json next to the vectors")
+        elif corpora:
+            counted = count_corpus(corpora[0], encoder)
             encoder = encoder.for_corpus(counted.counts, counted.removed)
     if encoder.config.scale is None:
         logger.warning("the model has no quantization scale: impacts are scaled to this document")
@@ -104,8 +118,10 @@ def run(options: argparse.Namespace) -> None:
 
 def _check(options: argparse.Namespace) -> None:
     """Refuse options that contradict each other."""
-    if bool(options.corpus) != bool(options.docid) or bool(options.corpus) == bool(options.text):
-        raise UsageError("give either --corpus NAME|PATH and --docid ID, or --text TEXT")
+    given = [bool(options.corpus), bool(options.index), bool(options.text)]
+    if given.count(True) != 1 or bool(options.docid) == bool(options.text):
+        way = "--corpus NAME|PATH or --index DIR, with --docid ID"
+        raise UsageError(f"give either {way}, or --text TEXT")
     if options.query is not None and not options.query.strip():
         raise UsageError("--query is empty; give the words to search for, or leave it out")
     for text in (options.text, options.query):
@@ -115,17 +131,63 @@ def _check(options: argparse.Namespace) -> None:
         refuse_existing(Path(options.html), options.overwrite)
 
 
-def _find(corpus: Corpus, docid: str) -> Document:
+def _source(options: argparse.Namespace) -> _Source:
+    """Check the names and open the corpora; does not load torch."""
+    from spade_pyserini.models.hub import DEFAULT
+    from spade_pyserini.models.systems.recognise import check_model
+
+    counts = Path(options.counts) if options.counts else None
+    if counts is not None and not counts.is_file():
+        message = f"{counts}: no such file; give the .counts.json next to the vectors"
+        raise NotFoundError(message)
+    if options.index:
+        return _source_of_index(options, counts)
+    check_model(options.model or DEFAULT)
+    corpora = [arguments.open_corpus(options)] if options.corpus else []
+    return _Source(corpora, options.model or DEFAULT, counts)
+
+
+def _source_of_index(options: argparse.Namespace, counts: Path | None) -> _Source:
+    """Open the corpora of ``--index``, and find its model and its document frequencies."""
+    from spade_pyserini.analysis.stats import find_counts
+    from spade_pyserini.formats.index_manifest import IndexManifest
+    from spade_pyserini.models.systems.recognise import check_model
+    from spade_pyserini.search.texts import remembered_corpora
+
+    manifest = IndexManifest.load(Path(options.index))
+    if manifest.kind != "impact":
+        raise UsageError(f"{options.index} is a BM25 index; give --index DIR of an impact index")
+    model = options.model or _shipped_model(manifest)
+    check_model(model)
+    corpora = remembered_corpora(manifest, data_dir=options.data_dir)
+    return _Source(corpora, model, counts or find_counts(Path(options.index), manifest))
+
+
+def _shipped_model(manifest: IndexManifest) -> str:
+    """Return the model of an index, if it comes with this package.
+
+    The manifest has the name of the model, but not its folder.
+    """
+    from spade_pyserini.models.wordpieces import PRETRAINED
+
+    if not (PRETRAINED / manifest.model).is_dir():
+        message = f"the index was made with the model {manifest.model!r}"
+        raise UsageError(f"{message}; give its name or folder with --model NAME|PATH")
+    return manifest.model
+
+
+def _find(corpora: list[Corpus], docid: str) -> Document:
     """Return the document with this id; the error for an unknown id suggests similar ids."""
     docids = []
-    for document in corpus:
+    for document in (document for corpus in corpora for document in corpus):
         if document.docid == docid:
             return document
         docids.append(document.docid)
     parts = [known for known in docids if docid.lower() in known.lower()]
     close = difflib.get_close_matches(docid, docids[:COMPARED], 3) or sorted(parts, key=len)[:3]
     hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-    raise NotFoundError(f"{corpus.name} has no document {docid!r}{hint}")
+    names = " and ".join(corpus.name for corpus in corpora)
+    raise NotFoundError(f"{names} has no document {docid!r}{hint}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from pathlib import Path
 
@@ -182,6 +183,36 @@ def test_the_page_of_a_query(
     assert f"<h1>The terms of \u201c{TEXT}\u201d</h1>" in (tmp_path / "t").read_text()
 
 
+@pytest.mark.java
+def test_an_index_remembers_corpus_and_counts(
+    tiny_corpus: Path,
+    idf_model: SpadeModel,
+    tmp_path: Path,
+    run: Commands,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The score is that of the search, without naming the corpus and its columns again."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{x.docid},{x.title},{x.text}\n" for x in open_corpus(str(tiny_corpus))]
+    Path("goods.csv").write_text("".join(["code,name,info\n", *rows]))
+    idf_model.save_pretrained("idf")
+    columns = ("--id-field", "code", "--title-field", "name", "--text-fields", "info")
+    assert run("encode", "--corpus", "goods.csv", *columns, "--model", "idf").code == 0
+    assert run("index", "--input", "encode/goods.idf").code == 0
+    query = ("--index", "index/goods.idf", "--query", "old cat sleeps")
+    hit = json.loads(run("search", *query, "--hits", 1, "--json").out)["hits"][0]
+    shown = run("explain", *query, "--docid", hit["docid"], "--model", "idf")
+    assert shown.code == 0, shown.err
+    score = next(line.split()[3] for line in shown.out.splitlines() if line.startswith("score"))
+    assert int(score) == hit["score"]
+    unknown = run("explain", *query, "--docid", hit["docid"])
+    assert unknown.code == 2
+    assert "made with the model 'idf'; give its name or folder with --model" in unknown.err
+    assert run("index", "--bm25", "--corpus", "goods.csv", *columns).code == 0
+    bm25 = run("explain", "--index", "index/goods.bm25", "--docid", "d1")
+    assert bm25.code == 2 and "index/goods.bm25 is a BM25 index" in bm25.err
+
+
 def test_only_the_first_terms_are_open(tiny_model: SpadeModel) -> None:
     terms = [TermWeight(f"t{n}", True, 1.0, 0.0, 50 - n) for n in range(FIRST + 5)]
     source = explanation_page("x", "cat", terms, tiny_model.wordpieces)
@@ -198,6 +229,9 @@ def test_only_the_first_terms_are_open(tiny_model: SpadeModel) -> None:
         ((), 2, "give either --corpus"),
         (("--docid", "d1"), 2, "give either --corpus"),
         (("--text", "x", "--corpus", "pydoc", "--docid", "x"), 2, "give either --corpus"),
+        (("--index", "x", "--corpus", "pydoc", "--docid", "x"), 2, "or --index DIR, with --docid"),
+        (("--index", "x"), 2, "give either --corpus"),
+        (("--index", "no-where", "--docid", "x"), 1, "no-where: no such index"),
         (("--text", "cat \udcff"), 2, "not valid Unicode"),
         (("--text", "cat", "--query", "\udcff"), 2, "not valid Unicode"),
         (("--corpus", "TINY", "--docid", "nobody"), 1, "has no document 'nobody'\n"),

@@ -31,7 +31,10 @@ def test_a_shipped_model_that_is_saved_again(
 ) -> None:
     model = SpadeModel.from_pretrained(name).with_settings(alpha=0.25)
     model.save_pretrained(tmp_path / "mine")
-    card = tmp_path / "mine" / "README.md"
+    shipped, saved = resolve_model(name), tmp_path / "mine"
+    sizes = [(folder / "model.safetensors").stat().st_size for folder in (shipped, saved)]
+    assert sizes[0] == sizes[1]  # without the backbone
+    card = saved / "README.md"
     values = front_matter(card)
     assert values["license"] == licence
     assert values["base_model"] == "sentence-transformers/all-MiniLM-L6-v2"
