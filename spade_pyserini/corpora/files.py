@@ -29,6 +29,10 @@ from spade_pyserini.errors import InputError, SpadeError, UsageError
 
 # The fields of BEIR and Pyserini. For JSON lines with only these, the columns are not logged.
 STANDARD = {"_id", "id", "title", "text", "contents", "metadata", "url"}
+WITHOUT_HEADER = (
+    "%s: lines `id <tab> text`, no header; if the first line is a header, name its columns with "
+    "--id-field and --text-fields"
+)
 logger = logging.getLogger(__name__)
 
 
@@ -58,6 +62,8 @@ def open_files(path: Path, choice: FieldChoice) -> Files:
         return Files(partial(read_text_files, folder, files), partial(len, files))
     form = _row_format(found.kind, files[0], choice)
     if form is None:
+        if found.kind == "tsv":
+            logger.info(WITHOUT_HEADER, files[0])
         count = partial(readers.count_lines, files)
         return Files(partial(readers.read_files, files), count)
     names = form.columns(files[0])

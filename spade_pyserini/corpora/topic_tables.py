@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from spade_pyserini.corpora.delimited import has_header
 from spade_pyserini.corpora.fields import ROW, guess_column, id_value, text_value
 from spade_pyserini.corpora.json_rows import JsonLines
 from spade_pyserini.corpora.rows import RowFormat, require_columns
@@ -54,7 +55,11 @@ def topic_table(path: Path, chosen: TopicColumns = GUESSED_TOPICS) -> Reader | N
     Returns None for files that are not tables, and for JSON lines in the formats of BEIR and
     Anserini: `formats.topics` reads them. If columns are ``chosen``, the file must be a table.
     """
-    form = table_format(path, _is_header if chosen == GUESSED_TOPICS else lambda _: True)
+
+    def has_names(cells: list[str]) -> bool:
+        return chosen != GUESSED_TOPICS or _is_header(cells) or has_header(path)
+
+    form = table_format(path, has_names)
     if isinstance(form, JsonLines) and not _is_table(form, path, chosen):
         form = None
     if form is not None:

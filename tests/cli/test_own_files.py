@@ -73,6 +73,16 @@ def test_own_files_are_indexed_and_found(
     assert f"1. {docid}  " in shown.out and title in shown.out and "in the river" in shown.out
 
 
+def test_a_table_without_a_header_is_reported(
+    tmp_path: Path, run: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.tsv").write_text("alpha\tlamp\nbeta\tdesk\n")
+    built = run("index", "--bm25", "--corpus", "a.tsv")
+    assert built.code == 0, built.err
+    assert "a.tsv: lines `id <tab> text`, no header; if the first line is a header" in built.err
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.json"])
 def test_own_columns_are_encoded_and_remembered(
     name: str,

@@ -54,6 +54,15 @@ def test_a_tsv_file_with_the_id_in_the_last_column(tmp_path: Path) -> None:
     assert read_topics(tmp_path / "q.tsv") == [Topic("7", "red fish")]
 
 
+def test_a_header_is_never_a_topic(tmp_path: Path) -> None:
+    rows = "".join(f"q{number}\tred fish\n" for number in range(3))
+    (tmp_path / "q.tsv").write_text(f"nr\tfrage\n{rows}")
+    with pytest.raises(InputError, match="among `nr`, `frage`; name the column with query_field="):
+        read_topics(tmp_path / "q.tsv")
+    (tmp_path / "q.tsv").write_text(f"q7\tfrage\n{rows}")
+    assert [topic.qid for topic in read_topics(tmp_path / "q.tsv")] == ["q7", "q0", "q1", "q2"]
+
+
 def test_json_lines_with_other_fields(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The guess is printed, except for the formats of BEIR and Anserini."""
     caplog.set_level(logging.INFO)
