@@ -77,10 +77,10 @@ class Progress:
             progress.expect(8_841_823)
             progress(32, 4_100)
 
-    ``style`` is ``bar`` (on terminals; else a plain line every half minute) or ``json``: a line on
-    stderr every ten seconds and at the end, with task, documents, documents_per_second,
-    terms_per_document and seconds_left (null while the total or the speed is unknown). The speed
-    does not include documents that an earlier run processed.
+    ``style`` is ``bar`` or ``json``. ``bar`` shows a bar on terminals, and otherwise writes a plain
+    line every half minute. ``json`` writes a line to stderr every ten seconds and at the end, with
+    task, documents, documents_per_second, terms_per_document and seconds_left (null while the total
+    or the speed is unknown). The speed does not include documents that an earlier run processed.
     """
 
     def __init__(self, style: str, stream: IO[str] | None = None, task: str = "encoding") -> None:
@@ -142,7 +142,7 @@ class Progress:
 def progress_bar(
     items: Iterable[T], description: str, unit: str, total: int | None = None
 ) -> tqdm[T]:
-    """Iterate over ``items`` with a progress bar on stderr; without a terminal, plain lines."""
+    """Iterate over ``items`` with a progress bar on stderr, or plain lines without a terminal."""
     options: dict[str, Any] = {"desc": description, "unit": f" {unit}", "total": total}
     return _kind(sys.stderr)(items, **options, file=sys.stderr)
 

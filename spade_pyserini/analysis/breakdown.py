@@ -1,8 +1,8 @@
 """Classify topics by the number of terms that they share with their relevant documents.
 
 This is the paper's Table 3. A topic is of the kind ``Match all`` if a relevant document has all
-WordPieces of the topic, ``Match <=1`` if no relevant document has more than one of them, else
-``Match >1``.
+WordPieces of the topic. Any other topic is of the kind ``Match <=1`` if no relevant document has
+more than one of its WordPieces, else ``Match >1``.
 """
 
 from __future__ import annotations

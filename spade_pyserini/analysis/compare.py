@@ -25,7 +25,7 @@ class TopicDifference(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """The number of topics on which the candidate is better, equal, worse."""
+    """The numbers of topics on which the candidate is better, equal and worse."""
 
     wins: int
     ties: int
@@ -68,7 +68,7 @@ def tally(differences: list[TopicDifference]) -> Tally:
 def extremes(
     differences: list[TopicDifference], top: int
 ) -> tuple[list[TopicDifference], list[TopicDifference]]:
-    """Return the ``top`` largest gains and the ``top`` largest losses, each largest first."""
+    """Return two lists: the ``top`` largest gains and the ``top`` largest losses, largest first."""
     gains = [topic for topic in differences if topic.difference > 0]
     losses = [topic for topic in reversed(differences) if topic.difference < 0]
     return gains[:top], losses[:top]

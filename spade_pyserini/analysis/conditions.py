@@ -121,7 +121,7 @@ def _expected(entry: object) -> Expected:
 
 
 def _fields(entry: object, record: type[Condition] | type[Expected]) -> dict[str, Any]:
-    """Return a mapping's values after checking that they are the fields of ``record``."""
+    """Check that the keys of a mapping are the fields of ``record``; return a copy."""
     name = record.__name__.lower()
     if not isinstance(entry, dict):
         raise ValueError(f"each {name} entry must be a mapping, not {entry!r}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spade_pyserini.models.queries import QueryEncoder
     from spade_pyserini.models.wordpieces import WordPieces
 
-# maximum number of terms to show: of terms that expansion added, and of terms that it raised
+# maximum number of added terms to show; the maximum number of raised terms is the same
 SHOWN = 20
 SHADES = (230, 223, 216, 209, 202)  # colour numbers of terminals, pale to deep orange
 
@@ -71,7 +71,7 @@ def match_table(match: Match) -> str:
 def heat_map(
     text: str, terms: list[TermWeight], queries: WordPieces | QueryEncoder, color: bool
 ) -> str:
-    """Return ``text`` for a terminal, like the paper's Table 7: its words are shaded by impact.
+    """Return ``text`` for a terminal, with words shaded by impact, as in the paper's Table 7.
 
     Below the text are the terms that expansion added, and the terms whose impact it raised. Without
     ``color``, the impacts are written after the words, but not after punctuation.
@@ -113,7 +113,7 @@ def words_with_impacts(
 
 
 def changes(terms: list[TermWeight]) -> dict[str, list[str]]:
-    """Return the added terms, and the document's terms that got the largest rise from expansion."""
+    """Return the terms that expansion added, and the document's terms that it raised the most."""
     added = [term for term in terms if not term.in_document]
     raised = [term for term in terms if term.in_document and term.expansion >= 0.5]
     raised.sort(key=lambda term: -term.expansion)
@@ -124,5 +124,5 @@ def changes(terms: list[TermWeight]) -> dict[str, list[str]]:
 
 
 def parts(term: TermWeight) -> list[str]:
-    """Return the parts of a term's impact from the weighting and expansion encoder, as text."""
+    """Return, as text, the parts of a term's impact that come from the two encoders."""
     return [f"{term.weighting:.1f}", f"{term.expansion:.1f}"]

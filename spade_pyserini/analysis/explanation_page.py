@@ -41,11 +41,12 @@ def explanation_page(
 ) -> str:
     """Return a self-contained page: the score if there is a query, the text, and all terms.
 
-    The words of the text are shaded by impact; with a query, only those that match it.
+    The words of the text are shaded by impact; with a query, only the matching words are shaded.
     """
     shown = terms if match is None else match.terms
     note = (
-        "The colour of a word shows the largest impact of its WordPieces: the deeper, the larger."
+        "The colour of a word shows the largest impact of its WordPieces: the deeper the colour, "
+        "the larger the impact."
     )
     if match is not None:
         note = f"Only words that match the query have a colour. {note}"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from spade_pyserini.evaluate import Comparison
 
-# The measure of the comparison by topic. If a report does not have it, its first measure is used.
+# The measure of the comparison by topic. A report without this measure uses its first measure.
 TOPIC_MEASURE = "nDCG@10"
 TOP = 10
 
@@ -60,7 +60,7 @@ def html_report(
     title: str,
     options: ReportOptions | None = None,
 ) -> str:
-    """Return a page with the scores of the runs and a comparison of each with the baseline."""
+    """Return a page with the scores of the runs, and comparisons of the runs with the baseline."""
     from spade_pyserini.evaluate import compare_runs
     from spade_pyserini.evaluate.conventions import conventions
 
@@ -169,8 +169,8 @@ def _by_topic(
     return elements.section(
         title,
         elements.paragraph(
-            f"{measure_name(measure)}, a bar for each of {len(differences)} topics: above 0 where "
-            "this run is better than the baseline"
+            f"Differences in {measure_name(measure)}, a bar for each of {len(differences)} topics. "
+            "A bar is above 0 if this run is better than the baseline."
         ),
         elements.tiles(figures),
         *([elements.paragraph(f"p: {test.untested}")] if test.untested else []),
@@ -220,7 +220,7 @@ def run_labels(paths: Sequence[str | Path]) -> list[str]:
 
 
 def sweep_figures(folder: Path) -> list[Path]:
-    """Return a sweep's figures, sorted by name; of a figure in SVG and PNG, only the SVG file."""
+    """Return a sweep's figures, sorted by name. If a figure is in SVG and PNG, SVG is returned."""
     figures = {path.stem: path for suffix in ("png", "svg") for path in folder.glob(f"*.{suffix}")}
     if not figures:
         message = f"{folder}: no .svg or .png file; give the folder of a finished sweep"

@@ -53,7 +53,7 @@ def command_lines(condition: Condition, model: str | None = None) -> list[list[s
 def check_collection(condition: Condition, data_dir: str | Path | None = None) -> None:
     """Raise `NotFoundError` if the collection can be neither downloaded nor found locally.
 
-    Only a collection that the commands open by its name is checked.
+    The collection is checked only if the commands open it by its name.
     """
     from spade_pyserini.corpora.catalogue import find_collection
     from spade_pyserini.corpora.data_directory import collection_folder

@@ -107,7 +107,7 @@ def noise_remark(stats: dict[str, Any]) -> str | None:
     named = ", ".join(map(_with_shares, terms[:SHOWN])) + (", ..." if len(terms) > SHOWN else "")
     number = "1 term is" if len(terms) == 1 else f"{len(terms)} terms are"
     reason = (
-        "; how many texts contain each term is not known"
+        " (it is not known how many texts contain each term)"
         if stats["counts"] is None
         else ", but in few of the texts"
     )

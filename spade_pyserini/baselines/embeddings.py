@@ -19,7 +19,7 @@ from spade_pyserini.sharding.plain import PlainFiles, PlainManifest, PlainShard
 from spade_pyserini.sharding.protocols import ShardRecord
 
 FORMAT = "spade_pyserini.dense/2"
-# The format of files of docids, and of manifests of version 1.
+# Files of docids have this format. Manifests of version 1 have it, too.
 DOCIDS_FORMAT = "spade_pyserini.dense/1"
 
 
@@ -77,7 +77,7 @@ class DenseFiles(PlainFiles):
         )
 
     def remove(self, folder: Path, names: Iterable[str] | None) -> None:
-        """Remove shards with their docids; all of them if ``names`` is None."""
+        """Remove the shards ``names`` with their docids, or all shards if ``names`` is None."""
         if names is not None:
             names = [file for name in names for file in (name, f"{Path(name).stem}.json")]
         super().remove(folder, names)

@@ -25,15 +25,15 @@ def fuse(
 
     ``rrf`` adds up weight / (k + rank) (Cormack et al., SIGIR 2009). ``interpolation`` adds up
     weight * score, with the scores of each topic scaled to 0..1 (Pyserini's ``normalize``). A run
-    adds nothing to a document that it does not contain. Weights are 1 by default. Ties are ordered
-    by docid.
+    adds nothing to the score of a document that it does not contain. Weights are 1 by default. Ties
+    are ordered by docid.
     """
     weights = [1.0] * len(runs) if weights is None else weights
     _check_arguments(runs, method, weights)
     hits_by_topic = [{ranking.qid: ranking.hits for ranking in run} for run in runs]
     topics = list(dict.fromkeys(qid for run in hits_by_topic for qid in run))
     if missing := len(topics) - len(_common_topics(hits_by_topic)):
-        message = "%d of %d topics are not in all runs; each is fused from the runs that have it"
+        message = "%d of %d topics are not in all runs; they are fused from the runs that have them"
         logger.warning(message, missing, len(topics))
     fused = []
     for qid in topics:
@@ -76,7 +76,7 @@ def _reciprocal_ranks(hits: list[Hit], k: int) -> list[float]:
 
 
 def _normalised(hits: list[Hit]) -> list[float]:
-    """The scores scaled to 0 for the lowest and 1 for the highest; all 1 if they are equal."""
+    """The scores, scaled so that the lowest is 0 and the highest is 1; all 1 if they are equal."""
     scores = [hit.score for hit in hits]
     low, high = min(scores, default=0.0), max(scores, default=0.0)
     return [(score - low) / (high - low) if high > low else 1.0 for score in scores]

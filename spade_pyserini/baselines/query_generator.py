@@ -15,7 +15,7 @@ class Sampling:
     max_length: largest number of tokens of a document that the model reads.
     max_new_tokens: largest number of tokens in a query.
     batch_size: documents per batch.
-    seed: seed of the random numbers; each shard adds its number.
+    seed: seed of the random numbers; for each shard, the number of the shard is added.
     shard_size: documents per shard; the queries of a shard are saved together.
     """
 
@@ -44,7 +44,7 @@ class QueryGenerator:
         return weights_fingerprint(self._model)
 
     def generate(self, texts: list[str], seed: int) -> list[list[str]]:
-        """Sample the queries of each text. Empty queries are left out, repeated ones are not.
+        """Sample the queries of each text. Empty queries are left out; repeated queries are kept.
 
         An empty text has no queries. The caller's random state is not changed.
         """

@@ -25,9 +25,9 @@ def rerank(
 ) -> dict[int, list[Ranking]]:
     """Re-rank the first hits of a run, for several depths; return the new run of each depth.
 
-    The cross-encoder scores each of the first ``max(depths)`` hits once. Hits below a depth follow
-    in their old order, and hits with equal scores keep their order. ``documents`` has texts by
-    docid, ``score`` takes (query, text) pairs and returns their scores.
+    The cross-encoder scores each of the first ``max(depths)`` hits once. The hits after the first
+    ``depth`` hits follow in their old order, and hits with equal scores keep their order.
+    ``documents`` has texts by docid; ``score`` takes (query, text) pairs and returns their scores.
     """
     deepest = max(depths)
     queries = {topic.qid: topic.text for topic in topics}
@@ -51,7 +51,7 @@ def top_docids(run: list[Ranking], depth: int) -> list[str]:
 
 
 def _reordered(hits: list[Hit], scores: list[float], depth: int) -> list[Hit]:
-    """The first ``depth`` hits by their new scores, then the others; these get lower scores."""
+    """The first ``depth`` hits by their new scores, then the other hits with lower scores."""
     scored = [Hit(hit.docid, score) for hit, score in zip(hits[:depth], scores, strict=False)]
     scored.sort(key=lambda hit: hit.score, reverse=True)
     rest = enumerate(hits[depth:], start=1)

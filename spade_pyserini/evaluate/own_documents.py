@@ -53,7 +53,7 @@ def own_documents(
 
 
 def agree(query: str, contents: str) -> bool:
-    """Whether a query is a document's text, or a contiguous part with at least half its length."""
+    """Whether a query is a document's text, or a contiguous part of at least half that length."""
     words, own = _words(query), _words(contents)
     return bool(words) and words in own and len(words) >= LEAST * len(own)
 

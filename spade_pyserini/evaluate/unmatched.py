@@ -12,13 +12,14 @@ from spade_pyserini.records import Ranking
 def other_topics(qrels: Qrels, run: list[Ranking]) -> str:
     """Return the end of a message: a topic id of the run, and one of the judgements."""
     if not run or not qrels:
-        return "give the qrels of its topics"
+        return "give the qrels for the topics of the run"
     judged = next(iter(qrels))
-    message = f"its topic ids look like {run[0].qid!r}, those of the judgements like {judged!r}"
+    message = f"the topic ids of the run look like {run[0].qid!r}"
+    message = f"{message}, those of the judgements like {judged!r}"
     if " " in judged.strip():
         cure = "give judgements with the ids of the topics, not with their texts"
         return f"{message}, which looks like the text of a query; {cure}"
-    return f"{message}; give the qrels of its topics"
+    return f"{message}; give the qrels for the topics of the run"
 
 
 def unmatched_warnings(qrels: Qrels, runs: dict[str, list[Ranking]]) -> list[str]:
@@ -36,7 +37,7 @@ def unmatched_warnings(qrels: Qrels, runs: dict[str, list[Ranking]]) -> list[str
         docids = [hit.docid for ranking in run for hit in ranking.hits]
         if docids and relevant.keys().isdisjoint(docids):
             warnings.append(
-                f"{name}: {missing}; its ids look like {docids[0]!r}, "
+                f"{name}: {missing}; its document ids look like {docids[0]!r}, "
                 f"those of the judgements like {next(iter(relevant))!r}"
             )
     return warnings

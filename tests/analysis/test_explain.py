@@ -226,11 +226,11 @@ def test_only_the_first_terms_are_open(tiny_model: SpadeModel) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ((), 2, "give either --corpus"),
-        (("--docid", "d1"), 2, "give either --corpus"),
-        (("--text", "x", "--corpus", "pydoc", "--docid", "x"), 2, "give either --corpus"),
-        (("--index", "x", "--corpus", "pydoc", "--docid", "x"), 2, "or --index DIR, with --docid"),
-        (("--index", "x"), 2, "give either --corpus"),
+        ((), 2, "give either --docid"),
+        (("--docid", "d1"), 2, "give either --docid"),
+        (("--text", "x", "--corpus", "pydoc", "--docid", "x"), 2, "give either --docid"),
+        (("--index", "x", "--corpus", "pydoc", "--docid", "x"), 2, "give either --docid"),
+        (("--index", "x"), 2, "give either --docid"),
         (("--index", "no-where", "--docid", "x"), 1, "no-where: no such index"),
         (("--text", "cat \udcff"), 2, "not valid Unicode"),
         (("--text", "cat", "--query", "\udcff"), 2, "not valid Unicode"),

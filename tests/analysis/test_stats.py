@@ -58,5 +58,5 @@ def test_terms_that_the_model_adds_to_many_documents(
     assert "`spade encode --corpus-gamma 0.25` removes such terms" in noisy.err
     assert "removes such terms" not in run("stats", tiny_index, "--counts", tmp_path / "own").err
     unknown = run("stats", tiny_index)
-    assert "how many texts contain each term is not known" in unknown.err
+    assert "(it is not known how many texts contain each term): " in unknown.err
     assert "--counts FILE shows which of them the model added" in unknown.err

@@ -94,8 +94,8 @@ def test_ids_that_do_not_match(tmp_path: Path, run: Commands) -> None:
     escaped.write_text("".join(f"{n} Q0 note%20{n}.md 1 1 t\n" for n in range(3)))
     again.write_text(escaped.read_text())
     warning = (
-        "none of the 3 relevant documents is in this run; its ids look like 'note%200.md', those "
-        "of the judgements like 'note 0.md'"
+        "none of the 3 relevant documents is in this run; its document ids look like "
+        "'note%200.md', those of the judgements like 'note 0.md'"
     )
     result = run("evaluate", "--qrels", qrels, "--run", escaped, again)
     assert result.code == 0
@@ -109,7 +109,7 @@ def test_ids_that_do_not_match(tmp_path: Path, run: Commands) -> None:
     assert "relevant document" not in run("evaluate", "--qrels", qrels, "--run", escaped).out
     qrels.write_text("query-id,corpus-id,score\n0,note 0.md,1\n")
     single = run("evaluate", "--qrels", qrels, "--run", escaped).out
-    assert "escaped: the only relevant document is not in this run; its ids" in single
+    assert "escaped: the only relevant document is not in this run; its document ids" in single
 
 
 def test_singular_and_plural(files: tuple[Path, Path], run: Commands) -> None:
@@ -145,11 +145,12 @@ def test_topic_ids_of_both_sides_are_shown(tmp_path: Path, run: Commands) -> Non
     other.write_text("q-1 0 a 1\n")
     result = run("evaluate", "--qrels", pairs, "--run", tmp_path / "run.txt")
     assert result.code == 1
-    assert "its topic ids look like '1', those of the judgements like 'red lamp'" in result.err
+    shown = "the topic ids of the run look like '1', those of the judgements like 'red lamp'"
+    assert shown in result.err
     assert "looks like the text of a query; give judgements with the ids" in result.err
     result = run("evaluate", "--qrels", other, "--run", tmp_path / "run.txt")
     assert result.code == 1
-    assert "those of the judgements like 'q-1'; give the qrels of its topics" in result.err
+    assert "judgements like 'q-1'; give the qrels for the topics of the run" in result.err
 
 
 def test_the_command_prints_one_table(files: tuple[Path, Path], run: Commands) -> None:

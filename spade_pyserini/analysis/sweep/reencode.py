@@ -28,8 +28,8 @@ def check_origin(manifest: VectorManifest, origin: Origin | None) -> None:
     if _digests(origin.corpus, settings.shard_size) != [
         shard.input_sha256 for shard in manifest.shards
     ]:
-        message = "the components were made from other documents than this corpus has"
-        raise ArtifactError(f"{message}; give the corpus that they were made from with corpus=NAME")
+        message = "this corpus does not have the documents from which the components were made"
+        raise ArtifactError(f"{message}; give the corpus of the components with corpus=NAME")
 
 
 def _digests(corpus: Corpus, shard_size: int) -> list[str]:
@@ -54,7 +54,7 @@ def encode_components(folder: Path, k: int, manifest: VectorManifest, origin: Or
 
 
 def _configured(encoder: DocumentEncoder, manifest: VectorManifest, k: int) -> DocumentEncoder:
-    """Return the encoder with the settings of the vectors, but this ``k``."""
+    """Return the encoder with this ``k`` and the other settings of the vectors."""
     settings = manifest.settings
     names = ("alpha", "max_length", "prune_ratio", "corpus_gamma")
     return encoder.with_settings(k=k, **{name: getattr(settings, name) for name in names})

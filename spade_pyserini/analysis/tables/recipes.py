@@ -36,9 +36,9 @@ class Budget:
 def row_recipe(table: Table, row: Row, budget: Budget) -> Recipe:
     """Return the recipe of a row.
 
-    It is the recipe of the table, changed in those settings in which the system's own recipe
-    differs from the recipe `BASE`. Settings that are numbers of steps are scaled such that they
-    are the same share of all steps as in `BASE`.
+    It is the recipe of the table with some changes: settings in which the system's own recipe
+    differs from the recipe `BASE` are taken from the system's own recipe. Settings that are numbers
+    of steps are scaled, so that they are the same share of all steps as in `BASE`.
     """
     recipe = load_recipe(table.recipe)
     own, base = load_recipe(row.recipe).flat(), load_recipe(BASE).flat()
