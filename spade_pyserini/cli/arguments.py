@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 MEASURES = "MRR@10 nDCG@10 MAP R@100 R@1000"
 CORPUS_HELP = (
-    "a name that `spade corpora` lists, or your own documents: a .csv or .tsv file with a header, "
-    ".jsonl, .json, .parquet, a folder of .txt or .md files or one such file, or the format "
-    "of BEIR, MS MARCO or Pyserini; plain or compressed (.gz, .bz2, .xz, .zst)"
+    "a name that `spade corpora` lists, or your own documents: a .csv or .tsv file with a header; "
+    "a .jsonl, .json, .parquet, .txt or .md file; a folder of such files; or files in the format "
+    "of BEIR, MS MARCO or Pyserini. Files may be compressed (.gz, .bz2, .xz, .zst)"
 )
 TOPICS_HELP = (
-    "a split of a collection, such as pydoc/test, or a file: .tsv, .csv, .jsonl, .json, .trec, "
-    "plain or compressed, or .parquet"
+    "a split of a collection, such as pydoc/test, or a file: .tsv, .csv, .jsonl, .json or .trec "
+    "(these may be compressed), or .parquet"
 )
 QRELS_HELP = (
     "a split of a collection, such as pydoc/test, or a file in TREC or BEIR format, or .csv, .tsv, "
@@ -68,16 +68,16 @@ def add_data_dir(parser: argparse.ArgumentParser) -> None:
 
 
 TOPIC_FIELDS = {
-    "query_id_field": "column, or JSON field, of {} with the ids of the topics; ':row' takes the "
-    "row numbers as ids, from 1 (default: guessed from the column names)",
+    "query_id_field": "column, or JSON field, of {} with the ids of the topics; ':row' uses the "
+    "row numbers, from 1, as ids (default: guessed from the column names)",
     "query_field": "column of {} with the texts of the topics (default: guessed)",
 }
 QRELS_FIELDS = {
     "qrels_query_field": "column, or JSON field, of {} with the ids of the topics (default: "
     "guessed from the column names)",
     "qrels_doc_field": "column of {} with the ids of the documents (default: guessed)",
-    "qrels_grade_field": "column of {} with the grades; '' if there are none: then all documents "
-    "are relevant (default: guessed)",
+    "qrels_grade_field": "column of {} with the grades; '' means that there are no grades and all "
+    "judged documents are relevant (default: guessed)",
 }
 
 
@@ -95,7 +95,7 @@ def fields_of(options: argparse.Namespace, fields: Iterable[str]) -> dict[str, s
 
 
 def refuse_fields(options: argparse.Namespace, fields: Iterable[str], file: str) -> None:
-    """Refuse the names of columns if the option ``file``, whose columns they are, is missing."""
+    """Refuse options that name columns of ``file`` if the user has not given ``file``."""
     for name, column in fields_of(options, fields).items():
         if column is not None:
             raise UsageError(f"--{name.replace('_', '-')} applies only with {file}")
@@ -174,8 +174,8 @@ def add_corpus(
     add(
         "--id-field",
         metavar="COLUMN",
-        help="column, or JSON field, with the document ids; ':row' takes the row numbers as ids "
-        "(default: guessed from the column names)",
+        help="column, or JSON field, with the document ids; ':row' uses the row numbers, from 0, "
+        "as ids (default: guessed from the column names)",
     )
     add(
         "--title-field",

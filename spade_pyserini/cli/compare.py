@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
         type=arguments.positive,
         default=10,
         metavar="N",
-        help="number of largest gains and of largest losses to show",
+        help="show the N largest gains and the N largest losses",
     )
     add("--output", metavar="FIGURE", help="draw a figure with a bar for each topic: .png or .svg")
     add("--overwrite", action="store_true", help="replace an existing figure")

@@ -136,7 +136,7 @@ def _latency(searcher: ImpactSearcher | Bm25Searcher, topics: list[Topic]) -> fl
 
 
 def _announcement() -> str:
-    """Return a sentence on what the demo does and about how long it takes."""
+    """Return a sentence that says what the demo does and about how long it takes."""
     from spade_pyserini.corpora.catalogue import catalogue
 
     documents = catalogue()[CORPUS].documents

@@ -38,8 +38,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--estimate",
         action="store_true",
-        help="encode a sample of the documents, say how long all of them will take and how large "
-        "vectors and index will be, and write nothing",
+        help="encode a sample of the documents and write nothing; print how long all documents "
+        "will take, and how large the vectors and the index will be",
     )
     add(
         "--components",
@@ -121,7 +121,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         "--query-encoder",
         metavar="NAME|PATH|boolean",
         help="the model that will encode queries, or boolean for terms without weights (default: "
-        "as --model specifies); the manifest records it",
+        "as --model specifies); the manifest of the vectors records this choice",
     )
     add(
         "--keep-query-weights",
@@ -157,7 +157,8 @@ def _add_parallel_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--ray",
         metavar="ADDRESS",
-        help="use a Ray cluster: its address, auto for the running one, or local to start Ray here",
+        help="use a Ray cluster: its address, auto for the running cluster, or local to start Ray "
+        "on this machine",
     )
     add(
         "--shard-id",

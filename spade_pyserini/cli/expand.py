@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     add("--output", required=True, metavar="FILE", help="a .jsonl file, for encode --expansions")
     defaults = Sampling()
     for flag, summary in (
-        ("--per-doc", "number of queries or, with TILDE, of terms per document"),
+        ("--per-doc", "number of queries (with TILDE: terms) per document"),
         ("--max-length", "maximum number of tokens read from a document"),
         ("--max-new-tokens", "maximum number of tokens in a query"),
         ("--batch-size", "documents per batch"),

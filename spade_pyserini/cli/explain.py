@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Source(NamedTuple):
-    """Where the document is, the model, and the file of document frequencies, if there is one."""
+    """The corpora to search for the document, the model, and the document frequencies if known."""
 
     corpora: list[Corpus]
     model: str
@@ -47,8 +47,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--index",
         metavar="DIR",
-        help="an impact index of `spade index`, instead of --corpus and the options of its "
-        "columns: use the corpus, the model and the document frequencies of the index",
+        help="an impact index of `spade index`, whose corpus, model and document frequencies are "
+        "used; it replaces --corpus and the options that name columns",
     )
     arguments.add_data_dir(parser)
     add("--docid", metavar="ID", help="id of a document in --corpus or --index")
@@ -120,7 +120,7 @@ def _check(options: argparse.Namespace) -> None:
     """Refuse options that contradict each other."""
     given = [bool(options.corpus), bool(options.index), bool(options.text)]
     if given.count(True) != 1 or bool(options.docid) == bool(options.text):
-        way = "--corpus NAME|PATH or --index DIR, with --docid ID"
+        way = "--docid ID with --corpus NAME|PATH or --index DIR"
         raise UsageError(f"give either {way}, or --text TEXT")
     if options.query is not None and not options.query.strip():
         raise UsageError("--query is empty; give the words to search for, or leave it out")

@@ -56,7 +56,11 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--uri", help="milvus: a file for the embedded engine, or the address of a cluster")
     add("--token", default="", help="milvus: user:password, or an API key")
-    add("--collection", metavar="NAME", help="milvus: collection (default: named as the index)")
+    add(
+        "--collection",
+        metavar="NAME",
+        help="milvus: collection (default: the name of the index, with _ for - and .)",
+    )
     add("--overwrite", action="store_true", help="replace an existing output")
     return parser
 

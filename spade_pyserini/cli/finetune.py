@@ -96,10 +96,10 @@ def run(options: argparse.Namespace) -> None:
 def _verdict(gain: float, model: str) -> str:
     """Return a sentence that says whether training has made the model better."""
     if gain > 0:
-        rise = f"better than {model} on these queries: MRR@10 rose by {gain:.4f}"
+        rise = f"the result is better than {model} on these queries: MRR@10 rose by {gain:.4f}"
         return f"{rise}; the checkpoint was chosen on the same queries, so measure on others, too"
     guide = "see the guide (docs/guide/fine-tuning.md)"
-    return f"not better than {model} on these queries: keep using {model}, or {guide}"
+    return f"the result is not better than {model} on these queries: keep using {model}, or {guide}"
 
 
 def next_commands(inputs: FinetuneInputs, output: Path, data_dir: str | None) -> list[list[str]]:

@@ -40,19 +40,19 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--reorder",
         action="store_true",
-        help="store documents that share terms next to each other; the index gets smaller, but all "
-        "vectors must fit in memory",
+        help="store documents with common terms next to each other; the index gets smaller, but "
+        "all vectors must fit in memory",
     )
     add("--overwrite", action="store_true", help="replace an existing index")
     pruning = parser.add_argument_group(
-        "static pruning: makes an index smaller and faster, and scores less exact"
+        "static pruning: the index gets smaller and faster, but the scores get less exact"
     )
     pruning.add_argument(
         "--keep",
         type=float,
         metavar="SHARE",
-        help="index the largest impacts of each document, until their sum reaches this share of "
-        "the sum of all its impacts (such as 0.9; default: 1, all)",
+        help="for each document, index only the largest impacts, until their sum reaches this "
+        "share of the sum of all impacts (such as 0.9; default: 1, which keeps all)",
     )
     pruning.add_argument(
         "--prune-ratio",
@@ -145,7 +145,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.add and not options.input:
         raise UsageError("--add needs --input DIR, the vectors to add")
     if options.verify and not (options.input or options.output):
-        raise UsageError("--verify needs --output DIR, the index, or --input DIR, its vectors")
+        raise UsageError("--verify needs the index (--output DIR) or its vectors (--input DIR)")
     if not (options.input or options.bm25 or options.delete or options.verify):
         raise UsageError("give either --input DIR, or --bm25 --corpus NAME|PATH")
     if (options.add or options.delete) and not options.output:

@@ -117,7 +117,7 @@ def call(name: str, arguments: list[str]) -> None:
 
 
 class Once(logging.Filter):
-    """Drops a message about a corpus that was shown before; a command may open it several times."""
+    """Drops repeated messages about a corpus, because a command may open a corpus several times."""
 
     def __init__(self) -> None:
         super().__init__("spade_pyserini.corpora")

@@ -52,8 +52,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--tokenizer",
         metavar="NAME|PATH",
-        help="tokenizer.json, model folder or model name (default: the index's); needed for an "
-        "index that another tool built",
+        help="tokenizer.json, model folder or model name (default: the tokenizer of the index); "
+        "needed for an index that another tool built",
     )
     add(
         "--query-encoder",
@@ -65,8 +65,8 @@ def parser() -> argparse.ArgumentParser:
         nargs="?",
         const="vector",
         metavar="FIELD",
-        help="--topics is already encoded: it has each term of weight n written n times, or is "
-        "JSON lines with term weights in FIELD (default: vector)",
+        help="the topics are encoded already: a term of weight n is written n times (.tsv, .txt), "
+        "or a line is a JSON object with the term weights in FIELD (.jsonl; default: vector)",
     )
     add("--k1", type=float, default=0.9, help="k1 of BM25, for a BM25 index")
     add("--b", type=float, default=0.4, help="b of BM25, for a BM25 index")
@@ -90,7 +90,7 @@ def parser() -> argparse.ArgumentParser:
         "--no-check",
         action="store_true",
         help="skip the check of the index files against their checksums; the check reads all files "
-        "when an index is first opened on this machine, and after it changed",
+        "when an index is first opened on this machine, and again after the index has changed",
     )
     return parser
 

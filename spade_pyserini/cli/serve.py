@@ -26,9 +26,10 @@ logger = logging.getLogger(__name__)
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade serve``."""
     description = (
-        "Serve an index: a web page to search, to compare with BM25 and to see why a document "
-        "matches, and a JSON API. Only this machine can connect, unless you set --host. "
-        "If the index changes, the server opens the new version. Ctrl-C stops the server."
+        "Serve an index as a web page and a JSON API. The page shows the hits of a query and why "
+        "they match, and compares them with the hits of BM25. Only this machine can connect, "
+        "unless you set --host. If the index changes, the server opens the new version. Ctrl-C "
+        "stops the server."
     )
     parser = arguments.new_parser("serve", description, EXAMPLE)
     add = parser.add_argument
@@ -61,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
         type=arguments.positive,
         default=10,
         metavar="SECONDS",
-        help="refuse a request that takes longer",
+        help="time limit for receiving a request, and for answering it",
     )
     return parser
 

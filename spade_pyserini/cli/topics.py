@@ -108,14 +108,14 @@ def _check(options: argparse.Namespace) -> None:
     """Raise `UsageError` if options do not fit together."""
     suffixes = SUFFIXES[options.to]
     if not options.output.endswith(suffixes):
-        reason = ", or Pyserini cannot read it" if options.to == PYSERINI else ""
+        reason = "; Pyserini reads no other files" if options.to == PYSERINI else ""
         raise UsageError(f"--output must end with {' or '.join(suffixes)}{reason}")
     if bool(options.index) == bool(options.tokenizer):
         raise UsageError("give either --index DIR or --tokenizer PATH")
     if options.query_side and not options.tokenizer:
         raise UsageError("--query-side applies only with --tokenizer; leave it out with --index")
     if options.query_encoder and not (options.index or options.query_side):
-        raise UsageError("--query-encoder needs --index DIR, the index to search, or --query-side")
+        raise UsageError("--query-encoder needs --index DIR or --query-side FILE")
     if options.to != "opensearch" and (options.field or options.hits or options.with_text):
         raise UsageError("--field, --hits and --with-text apply only with --to opensearch")
 

@@ -40,7 +40,7 @@ def test_calls_that_make_no_sense(run: Commands, arguments: tuple[str, ...]) -> 
     [
         (("--input", "x", "--delete", "d1"), "--input cannot be combined with --delete"),
         (("--add", "--output", "y"), "--add needs --input DIR"),
-        (("--verify",), "--verify needs --output DIR, the index, or --input DIR"),
+        (("--verify",), "--verify needs the index (--output DIR) or its vectors (--input DIR)"),
     ],
 )
 def test_a_wrong_call_names_the_mistake(

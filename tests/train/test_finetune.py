@@ -181,7 +181,7 @@ def test_from_pairs_to_a_run_and_early_stopping_and_no_gain(
     assert "stopped after step 60 of 80: 2 validations without improvement" in result.err
     left = r"step 6 of 80: .* left on this machine, with 4 validations; a step takes 0\.\d seconds"
     assert re.search(left, result.err), result.err
-    assert "\nbetter than tiny on these queries: MRR@10 rose by 0." in result.out
+    assert "\nthe result is better than tiny on these queries: MRR@10 rose by 0." in result.out
     assert "the checkpoint was chosen on the same queries, so measure on others" in result.out
     assert run_printed_commands(result, run) == [
         "spade encode --corpus my-model/pairs --model my-model/best --output encode/pairs.my-model",
@@ -192,7 +192,7 @@ def test_from_pairs_to_a_run_and_early_stopping_and_no_gain(
     # All dev queries have an MRR of 1 now, which cannot rise.
     again = run(*call, "--model", "my-model/best", "--steps", 1, "--output", "second")
     assert again.code == 0, again.err
-    assert "\nnot better than my-model/best on these queries: keep using my-model/best" in again.out
+    assert "\nthe result is not better than my-model/best on these queries: keep" in again.out
     assert "stopped after step" not in again.err
 
 
