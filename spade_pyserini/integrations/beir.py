@@ -33,7 +33,7 @@ class SpadeSearch(BaseSearch):  # type: ignore[misc]
 
     folder: folder for the vectors and the index. A second search of the same corpus uses them
         again, and an interrupted encoding is continued. If the folder has the vectors or index of
-        another corpus, an error is raised, or with ``overwrite`` they are replaced.
+        another corpus, an error is raised; with ``overwrite``, they are replaced instead.
     model: the name or folder of a model, or a loaded model.
     threads: number of search threads.
     """

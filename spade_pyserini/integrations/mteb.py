@@ -37,8 +37,8 @@ class SpadeSearch:
 
     folder: has a subfolder with vectors and an index for each task, subset and split. A second run
         of the same task uses them again, and an interrupted encoding is continued. If a subfolder
-        has the vectors or the index of other documents, an error is raised, or with ``overwrite``
-        they are replaced.
+        has the vectors or the index of other documents, an error is raised; with ``overwrite``,
+        they are replaced instead.
     model: the name or folder of a model, or a loaded model.
     name: the name of the model in MTEB's results, such as ``OWNER/MODEL``.
     threads: number of search threads.
@@ -93,9 +93,9 @@ class SpadeSearch:
     ) -> Scores:
         """Return the scores of the ``top_k`` best documents by query id and document id.
 
-        ``top_ranked`` has the candidate documents of each query in a re-ranking task. Only these
-        are scored, including those without a query term. If a query has an instruction, it is added
-        at the end of the text of the query.
+        ``top_ranked`` has the candidate documents of each query in a re-ranking task. Only the
+        candidates are scored, even those without a query term. If a query has an instruction, the
+        instruction is appended to the text of the query.
         """
         if self._collection is None:
             raise UsageError("there is no index yet; call index first")

@@ -98,8 +98,8 @@ def answer_query(
 ) -> Answers:
     """Search ``query`` and describe the ``k`` best hits; ``find`` returns documents by id.
 
-    With a ``delimiter``, hits are passages, whose ids are a docid, the delimiter and a number; only
-    the best passage of each document is described.
+    With a ``delimiter``, hits are passages, whose ids consist of a docid, the delimiter and a
+    number; only the best passage of each document is described.
     """
     hits: list[Hit]
     if delimiter is None:
@@ -160,7 +160,7 @@ def _describe(
 def _terms_in_text(
     searcher: Searcher, matched: Mapping[str, float], document: Document | None
 ) -> Collection[str] | None:
-    """Return the terms of a text, for BM25 only the matched ones; None if the text is unknown."""
+    """Return the terms of a text (only matched terms for BM25); None if the text is unknown."""
     if document is None:
         return None
     if isinstance(searcher, Bm25Searcher):  # BM25 matches only terms of the text
@@ -184,7 +184,8 @@ def matched_terms(searcher: Searcher, query: str, docid: str) -> Mapping[str, fl
 def _matched_terms_of_word(searcher: Searcher, weights: Mapping[str, float]) -> MatchedTermsOfWord:
     """Return a function that returns the matched terms of a word.
 
-    It returns no term if the matched terms cover less than half of the characters of the word.
+    The function returns no term if the matched terms cover less than half of the characters of the
+    word.
     """
 
     @cache

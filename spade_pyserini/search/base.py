@@ -100,7 +100,7 @@ class LuceneSearcher:
 
             searcher.search_many(["delete a folder", "read a file"]).to_pandas()
 
-        ``queries`` are texts, topics, or a mapping of ids to texts. Without an id, the id of a text
+        ``queries`` are texts, topics, or a mapping of ids to texts. The id of a text in a list
         is its position, counted from 0.
         """
         topics = as_topics(queries)

@@ -23,12 +23,12 @@ class ImpactSearcher(LuceneSearcher):
             searcher.search("delete a folder and everything in it")
 
     The manifest of the index says how queries are encoded: boolean, with a table of weights, or by
-    a neural model. A neural model must be given as ``queries``; it is an error if it is not the
-    model in the manifest.
+    a neural model. A neural model must be given as ``queries``; it is an error to give a model
+    that is not the one in the manifest.
 
     With ``tokenizer`` (a file, or the folder or name of a model), the index may have been built by
     another tool. ``check=False`` skips the check of the files' checksums, which is made when an
-    index is first opened on this machine, and after it changed.
+    index is first opened on this machine, and again after the index has changed.
 
     If pyserini started the JVM of this process first, the JVM cannot load this package's jar.
     Searches then use Anserini's searcher, which is slower, and `doc`, `search_terms`,

@@ -24,7 +24,7 @@ def open_searcher(
 
     ``tokenizer`` applies to an impact index, ``k1`` and ``b`` to a BM25 index. ``check=False``
     skips the check of the files' checksums, which is made when an index is first opened on this
-    machine, and after it changed.
+    machine, and again after the index has changed.
     ``queries`` is a function that makes the query encoder, for an impact index whose queries need a
     neural model.
     """

@@ -1,4 +1,4 @@
-"""Check topics before a search: refuse topics that are WordPieces, log words without a match."""
+"""Check topics before a search: refuse WordPieces, and log words that match nothing."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def _html(page: Page) -> Response:
 
 
 def _writer(record: type[T]) -> Callable[[T], bytes]:
-    """Return a function that converts a record to JSON, quickly, because it checks no types."""
+    """Return a function that converts a record to JSON; it is fast, because it checks no types."""
     adapter: TypeAdapter[T] = TypeAdapter(record)
     return adapter.dump_json
 

@@ -60,7 +60,8 @@ def read_judgements(
     """Read relevance judgements and their topics.
 
     names: splits such as ``pydoc/test``, which include topics, or qrels files. topics: the split or
-    file with the topics; required if ``names`` has qrels files. The columns are those of tables.
+    file with the topics; required if ``names`` has qrels files. topic_columns, qrels_columns: the
+    columns to read if these files are tables.
     """
     judged = []
     for name in names:

@@ -21,10 +21,10 @@ class Limits:
     - ``removed``: terms that a request removes from its query.
     - ``docid``: characters of a document id or a term.
     - ``body``: bytes of a request's body.
-    - ``text``: characters of a text to expand, and of a document that ``/explain`` returns.
+    - ``text``: characters of a text that ``/expand`` accepts, or that ``/explain`` returns.
     - ``threads``: requests that are answered at the same time.
     - ``waiting``: requests that wait for a thread; more are refused.
-    - ``seconds``: time in which the body of a request must arrive, and in which it is answered.
+    - ``seconds``: time limit for receiving the body of a request, and for answering the request.
     - ``connections``: open connections; more are refused.
     """
 

@@ -77,7 +77,8 @@ class Reloading(Generic[T]):
         try:
             new = _Lease(self._opener())
         except (SpadeError, OSError) as error:
-            logger.warning("the changed index cannot be opened, the old index is served: %s", error)
+            message = "the changed index cannot be opened, so the old index is served: %s"
+            logger.warning(message, error)
             return False
         self._prepare(new.value)
         self._replace(new)

@@ -30,7 +30,7 @@ async function request(url, options = {}) {
     response.status, retry);
 }
 
-/** Return a function that aborts its previous request when it is called again, and its `cancel`. */
+/** Return a function that sends a request. The next call, or its method `cancel`, aborts the request. */
 function latest(send) {
   let controller = null;
   const call = async (...values) => {

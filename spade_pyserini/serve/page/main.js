@@ -21,7 +21,7 @@ function toggleTerm(term) {
   runSearch().then(() => $("chips").querySelector(`[data-term="${CSS.escape(term)}"]`)?.focus());
 }
 
-/** Search while the user types. A query is one entry of the browser's history, not one per letter. */
+/** Search while the user types. The browser's history gets one entry per query, not one per letter. */
 function onTyping() {
   clearTimeout(typing);
   typing = setTimeout(() => {
