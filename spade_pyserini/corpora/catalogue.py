@@ -1,8 +1,8 @@
 """The catalogue: the collections known by name, with Pyserini's and ir_datasets' names for them.
 
-A collection's local copy is looked up in the data directory, in BEIR or MS MARCO format (see
+A local copy of a collection, in BEIR or MS MARCO format, is looked up in the data directory (see
 `spade_pyserini.corpora.data_directory`). Without a local copy, ir_datasets downloads the
-collection. The collection ``pydoc`` is built in and needs neither.
+collection. The collection ``pydoc`` is built in and needs neither a copy nor a download.
 """
 
 from __future__ import annotations

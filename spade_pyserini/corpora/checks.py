@@ -1,6 +1,6 @@
 """Check the ids and texts of documents, whatever their source.
 
-A reader reports a bad document to an `OnError` function: `raise_error` raises the error, an
+A reader reports a bad document to an `OnError` function: `raise_error` raises the error; an
 `ErrorLimit` collects it and lets the reader continue with the next document.
 """
 

@@ -1,4 +1,4 @@
-"""Read Parquet files, and folders that ``save_to_disk`` of Hugging Face's datasets wrote."""
+"""Read Parquet files, and folders that Hugging Face's ``save_to_disk`` wrote."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Parquet:
 
 
 class SavedDataset:
-    """The folder of a dataset, or of one split of it, that ``save_to_disk`` wrote."""
+    """A folder that ``save_to_disk`` wrote. It has a dataset or one split of a dataset."""
 
     def columns(self, path: Path) -> list[str]:
         """The names in the schema of the first file."""

@@ -29,7 +29,7 @@ from spade_pyserini.records import Document
 
 
 def unknown_size() -> None:
-    """Return None: the ``count`` function of a corpus whose size is unknown until it is read."""
+    """Return None: the size of the corpus is unknown until the corpus is read."""
 
 
 @dataclass(frozen=True)
@@ -85,15 +85,16 @@ def open_corpus(
     ``data_dir`` defaults to the environment variable ``SPADE_DATA_DIR``.
 
     A file is CSV or TSV with a header, JSON lines, a JSON array or Parquet, plain or compressed. A
-    folder has such files, a saved Hugging Face dataset, or ``.txt`` and ``.md`` files, each a
-    document. BEIR's, MS MARCO's and Pyserini's formats are recognized. ::
+    folder has such files, a saved Hugging Face dataset, or ``.txt`` and ``.md`` files. Each
+    ``.txt`` or ``.md`` file is a document. BEIR's, MS MARCO's and Pyserini's formats are
+    recognized. ::
 
         open_corpus("products.csv", id_field="sku", text_fields=["name", "description"])
 
     ``id_field``, ``title_field`` and ``text_fields`` name the columns, or the fields of JSON
     objects. Those that are not given are guessed, and the guess is logged unless all fields are
     BEIR's or Pyserini's. The values of several text fields are joined. ``id_field=":row"`` numbers
-    the rows from 0, ``title_field=""`` means no title.
+    the rows from 0; ``title_field=""`` means no title.
     """
     if isinstance(text_fields, str):
         text_fields = (text_fields,)

@@ -139,7 +139,7 @@ def _has_digit(text: str) -> bool:
 
 
 def _parse_csv(path: Path, on_error: OnError | None = None) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, cells): first of the header, then of the rows, which are not checked."""
+    """Yield (line number, cells) of the header, then of each row. The rows are not checked."""
     csv.field_size_limit(LONGEST_CELL)  # applies to the entire process; the default is 128 kB
     lines = _decoded_lines(path)
     first = next(lines, None)

@@ -121,7 +121,7 @@ def _zip_lines(
 
 
 def _read(path: Path, per_document: int | None) -> Iterator[tuple[str, str]]:
-    """Yield (id, text); the id in a ``.txt`` is the line number."""
+    """Yield (id, text); the id in a ``.txt`` file is the line number."""
     name, seen = unpacked_name(path), IdSet()
     for number, line in read_lines(path):
         if name.endswith(".txt"):

@@ -1,6 +1,6 @@
 """Choose the columns of a table, or fields of JSON objects, for the id, the title and the text.
 
-Columns that the user does not name are guessed by their names. The caller logs the guess.
+If the user does not choose a column, usual column names are tried. The caller logs the guess.
 """
 
 from __future__ import annotations
@@ -124,14 +124,14 @@ def _resolve(
 
 
 def guess_column(names: Sequence[str], known: Sequence[str]) -> str | None:
-    """The column whose name is first in ``known``, or None. Case is ignored."""
+    """The column whose name comes earliest in ``known``, or None. Case is ignored."""
     by_name = {name.strip().casefold(): name for name in reversed(names)}
     by_name |= {name: name for name in names if name in known}
     return next((by_name[name] for name in known if name in by_name), None)
 
 
 def describe(columns: Columns, names: Iterable[str]) -> str:
-    """Return a message: which columns are read, and which are not."""
+    """Return a message that says which columns are read and which are not."""
     docid = "the number of the row" if columns.docid == ROW else f"`{columns.docid}`"
     texts = " and ".join(f"`{name}`" for name in columns.texts)
     title = f", title from `{columns.title}`" if columns.title else ", no title"
@@ -153,7 +153,7 @@ def _setting(columns: Columns) -> str:
 
 
 def to_document(values: Mapping[str, Any], columns: Columns, row: int) -> Document:
-    """Make a document of the values of row number ``row``, from 0.
+    """Make a document from the values of a row. ``row`` is the number of the row, from 0.
 
     Raises `ValueError` if the row has no valid id, or has neither a title nor a text value. An
     empty string is a text value.

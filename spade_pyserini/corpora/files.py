@@ -30,8 +30,8 @@ from spade_pyserini.errors import InputError, SpadeError, UsageError
 # The fields of BEIR and Pyserini. For JSON lines with only these, the columns are not logged.
 STANDARD = {"_id", "id", "title", "text", "contents", "metadata", "url"}
 WITHOUT_HEADER = (
-    "%s: lines `id <tab> text`, no header; if the first line is a header, name its columns with "
-    "--id-field and --text-fields"
+    "%s: the lines are `id <tab> text`, without a header; if the first line is a header, name its "
+    "columns with --id-field and --text-fields"
 )
 logger = logging.getLogger(__name__)
 

@@ -25,8 +25,9 @@ MESSAGE = (
 def looks_like_data(cells: Sequence[str], source: Path | str) -> bool:
     """Whether the first line of a CSV or TSV file is a record.
 
-    No cell is a usual name of a column, and a cell is a number, or longer than 60 characters, or
-    empty. The first cell of a header may be empty, and columns may be numbered, as pandas does.
+    The line is a record if no cell is a usual name of a column, and if at least one cell is a
+    number, is empty, or is longer than 60 characters. As in files of pandas, the first cell of a
+    header may be empty, and the names of columns may be consecutive numbers.
     """
     if not unpacked_name(Path(source)).lower().endswith(DELIMITED):
         return False
@@ -41,7 +42,7 @@ def looks_like_data(cells: Sequence[str], source: Path | str) -> bool:
 def refuse_data(cells: Sequence[str], source: Path | str, named: Iterable[str] = ()) -> None:
     """Raise `InputError` if the first line is a record.
 
-    If the user ``named`` columns, raise it only if one of the names is a number.
+    If the user ``named`` columns, raise the error only if one of these names is a number.
     """
     columns = list(named)
     if looks_like_data(cells, source) and (not columns or any(map(is_number, columns))):

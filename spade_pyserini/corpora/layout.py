@@ -5,7 +5,7 @@ Items 3 and 4 include subfolders. If a folder has several of the alternatives in
 4, such as JSON and TSV files, it is an error.
 
 1. ``corpus.jsonl`` (BEIR), else ``collection.tsv`` (MS MARCO)
-2. a dataset that ``save_to_disk`` of Hugging Face's datasets wrote
+2. a dataset that Hugging Face's ``save_to_disk`` wrote
 3. all ``.jsonl``, ``.json`` and ``.ndjson`` files, or all ``.tsv`` files
 4. all ``.csv`` files, all ``.parquet`` files, or all ``.txt`` and ``.md`` files
 """

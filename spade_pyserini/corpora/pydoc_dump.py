@@ -12,10 +12,14 @@ Modules:
   starts with an underscore or is in ``EXCLUDED``;
 - a module that this Python cannot import (an optional part of its build) is reported as missing.
 
-Objects: the names in ``__all__``, or without it the public names that the module defines itself;
-functions, classes, and the public methods and properties that a class defines itself. An object
-that several modules export is taken once, from the first of them in the order of `module_names`. An
-object without a docstring of its own is counted and skipped.
+Objects:
+
+- the functions and classes in the module's ``__all__``; if there is no ``__all__``, the public
+  functions and classes that the module defines itself;
+- the public methods and properties that these classes define themselves.
+
+If several modules export an object, the object is taken from only one of these modules, the first
+in the order of `module_names`. An object without a docstring of its own is counted and skipped.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ from typing import Any
 EXCLUDED = {
     # They open a window, or need a terminal.
     *("tkinter", "turtle", "turtledemo", "idlelib", "curses", "readline", "rlcompleter"),
-    # Importing them has side effects: opens a browser, prints a poem.
+    # Importing them has side effects: one opens a browser, the other prints a poem.
     *("antigravity", "this"),
     # They exist only on some platforms.
     *("fcntl", "grp", "nis", "nt", "ntpath", "nturl2path", "posix", "posixpath", "pty", "pwd"),
@@ -78,7 +82,7 @@ def _load(name: str) -> ModuleType | None:
 
 
 def public_members(module: ModuleType) -> list[tuple[str, Any]]:
-    """Return the public functions, then the public classes, each alphabetically, aliases last."""
+    """Return the public functions, then the classes; each list is sorted, with aliases last."""
     exported = getattr(module, "__all__", None)
     if exported is None:
         own = {module.__name__, "_" + module.__name__}

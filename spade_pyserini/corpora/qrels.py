@@ -28,8 +28,8 @@ def read_qrels(
     `spade_pyserini.formats.qrels` and `spade_pyserini.corpora.qrels_tables`.
 
     The last three arguments name the columns of a table, or the fields of JSON objects, with the
-    ids of the topics, the ids of the documents and the grades; by default they are guessed. With an
-    empty ``qrels_grade_field``, all documents in the table are relevant.
+    ids of the topics, the ids of the documents and the grades. By default, these columns are
+    guessed. With an empty ``qrels_grade_field``, all documents in the table are relevant.
     """
     chosen = QrelsColumns(qrels_query_field, qrels_doc_field, qrels_grade_field)
     if path := find_file(name, data_dir):

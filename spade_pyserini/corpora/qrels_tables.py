@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class QrelsColumns(NamedTuple):
-    """The columns of a table of judgements that the user names; the others are guessed.
+    """The columns that the user names in a table of judgements; other columns are guessed.
 
     qrels_query_field: the column of the topic ids.
     qrels_doc_field: the column of the document ids.

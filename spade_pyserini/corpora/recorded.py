@@ -1,7 +1,9 @@
 """Record in a manifest how a corpus was opened, and open it again to show its texts.
 
-``{"corpus": "/data/texts.csv", "id_field": "sku", "segment": "250:125"}``: the arguments of
-`open_corpus` and of `Segmentation.parse`. ``text_fields`` is a JSON list.
+A record has the arguments of `open_corpus` and of `Segmentation.parse`; ``text_fields`` is a JSON
+list. For example::
+
+    {"corpus": "/data/texts.csv", "id_field": "sku", "segment": "250:125"}
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from spade_pyserini.errors import NotFoundError
 
 
 def record_source(corpus: Corpus) -> dict[str, str]:
-    """Return the values with which `open_recorded` opens the corpus again, with absolute paths."""
+    """Return what `open_recorded` needs to open the corpus again. A local path is absolute."""
     is_local = corpus.in_files and "://" not in corpus.source
     source = str(Path(corpus.source).absolute()) if is_local else corpus.source
     recorded = {"corpus": source}

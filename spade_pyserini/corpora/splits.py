@@ -20,7 +20,7 @@ from spade_pyserini.corpora.data_directory import (
 )
 from spade_pyserini.errors import NotFoundError
 
-PASSAGE_LEVEL = 2  # TREC DL passages: grade 1 means "related", not relevant in binary measures
+PASSAGE_LEVEL = 2  # TREC DL passages: grade 1 ("related") is not relevant in binary measures
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ IsHeader = Callable[[list[str]], bool]
 
 
 def table_format(path: Path, is_header: IsHeader) -> RowFormat | None:
-    """Return the format of a table by the name of its file; None if it is not a table.
+    """Return the format of a table by the name of its file; None if the file is not a table.
 
     A TSV file is a table if ``is_header`` accepts its first line.
     """
@@ -56,10 +56,10 @@ def require_column(
     parameter: str,
     taken: Container[str | None] = (),
 ) -> str:
-    """Return the column whose name comes earliest in ``known``, and that is not ``taken``.
+    """Return the column whose name comes earliest in ``known``; columns in ``taken`` are excluded.
 
-    If there is none, the error says what the column contains, ``what``, and which ``parameter``
-    would name it.
+    If there is no such column, raise `InputError`. The message says what the column should contain
+    (``what``) and with which ``parameter`` the user can name it.
     """
     column = guess_column([name for name in names if name not in taken], known)
     if column is None:

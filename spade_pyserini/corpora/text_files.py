@@ -35,12 +35,12 @@ def read_text_files(
 
 
 def describe_text_files(path: Path, files: list[Path]) -> str:
-    """Return a message: what the documents are, and their ids."""
+    """Return a message that says which files are documents and what their ids are."""
     if files == [path]:
-        message = f"the file is one document, its id is {path_id(path.name)}"
+        message = f"the file is one document with the id {path_id(path.name)}"
         return f"{message}; for a document on each line, use .tsv or .jsonl"
     number = "1 text file" if len(files) == 1 else f"{len(files)} text files"
-    return f"{number}, the id is the path of the file"
+    return f"{number}; the id of a document is the path of its file"
 
 
 def path_id(path: str) -> str:

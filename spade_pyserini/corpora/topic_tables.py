@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class TopicColumns(NamedTuple):
-    """The columns of a table of topics that the user names; the others are guessed.
+    """The columns that the user names in a table of topics; other columns are guessed.
 
     query_id_field: the column of the ids, or ``:row`` for the number of the row, from 1.
     query_field: the column of the texts.
@@ -83,7 +83,7 @@ def _is_table(form: JsonLines, path: Path, chosen: TopicColumns) -> bool:
 
 
 def _columns(path: Path, names: Sequence[str], chosen: TopicColumns) -> tuple[str | None, str]:
-    """Return the column of ids, None if there is none, and the column of texts."""
+    """Return the column of ids (None if there is none) and the column of texts."""
     qids, texts = chosen
     require_columns([name for name in (qids, texts) if name not in (None, ROW)], names, path)
     if qids is None:

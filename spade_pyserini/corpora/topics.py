@@ -35,8 +35,8 @@ def read_topics(
     topics. In files, repeated or invalid ids are errors, and so is a file without topics.
 
     ``query_id_field`` and ``query_field`` name the columns of a table, or the fields of JSON
-    objects, with the ids and the texts; by default they are guessed. The id ``:row`` is the number
-    of the row, from 1.
+    objects, with the ids and the texts; by default, these columns are guessed. With
+    ``query_id_field=":row"``, the id is the number of the row, from 1.
     """
     chosen = TopicColumns(query_id_field, query_field)
     if path := find_file(name, data_dir):
@@ -73,9 +73,9 @@ def read_encoded_topics(
 
 
 def topics_name(name: str | Path, *, data_dir: str | Path | None = None) -> str:
-    """Return the name of topics for the file name of a run.
+    """Return the name of the topics, for use in the file name of a run.
 
-    ``dir/topics.dl19-passage.tsv.gz`` gives ``dl19-passage``, ``scifact/test`` gives
+    ``dir/topics.dl19-passage.tsv.gz`` gives ``dl19-passage``; ``scifact/test`` gives
     ``scifact-test``.
     """
     if not find_file(name, data_dir) and (split := resolve_split(name, data_dir=data_dir)):

@@ -52,7 +52,7 @@ def find_noise(
 ) -> tuple[RemovedTerm, ...]:
     """Return the terms to remove from the expansion vectors of a corpus, the most frequent first.
 
-    ``texts`` is a sample of its documents. No term is removed if the sample has fewer than `LEAST`
+    ``texts`` is a sample of the corpus. No term is removed if the sample has fewer than `LEAST`
     documents.
     """
     if len(texts) < LEAST:

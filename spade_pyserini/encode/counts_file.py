@@ -2,8 +2,9 @@
 
 ::
 
-    encode/pydoc.spade.counts.json      the number of documents, in total and with each WordPiece;
-                                        the expansion terms that corpus-level pruning removes
+    encode/pydoc.spade.counts.json      the number of documents; for each WordPiece, the number of
+                                        documents that contain it; the expansion terms that
+                                        corpus-level pruning removes
 
 A model with ``corpus_idf`` weighs terms by how rare they are in the corpus; a model with
 ``corpus_gamma`` removes expansion terms, see `corpus_pruning`. A run that continues an encoding,
@@ -211,7 +212,7 @@ def read_document_shares(path: Path) -> dict[str, float]:
 def load_removed(path: Path, encoder: CorpusEncoder) -> tuple[RemovedTerm, ...]:
     """Read the terms that corpus-level pruning removes; empty for a model that does not prune.
 
-    Raises `ArtifactError` if they were determined with another model or other settings.
+    Raises `ArtifactError` if these terms were determined with another model or other settings.
     """
     if not encoder.config.corpus_gamma:
         return ()

@@ -110,7 +110,7 @@ def estimate_encoding(
     per_document = counting / len(documents)
     rate = len(documents) / elapsed
     known = total or read
-    # Corpus-level pruning encodes a sample, at the speed of the other documents.
+    # Corpus-level pruning encodes a sample of the corpus, at the measured speed.
     prunes = encoder.config.corpus_gamma and options.counts is None
     pruning = min(PRUNING_SAMPLE, known) / rate if prunes else 0.0
     return Estimate(

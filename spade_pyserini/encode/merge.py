@@ -76,8 +76,8 @@ def _check_parts(folder: Path, parts: dict[Part, VectorManifest], first: VectorM
     if len(numbers) > 1:
         shown = " and ".join(map(str, sorted(numbers)))
         raise ArtifactError(
-            f"{folder} has parts of several encodings, divided into {shown} parts; keep only "
-            f"the manifests of one, such as {folder.name}.part-*-of-{max(numbers)}.{MANIFEST}"
+            f"{folder} has parts of several encodings, divided into {shown} parts; keep only the "
+            f"manifests of one encoding, such as {folder.name}.part-*-of-{max(numbers)}.{MANIFEST}"
         )
     (number,) = numbers
     if missing := sorted(set(range(number)) - {part.shard_id for part in parts}):

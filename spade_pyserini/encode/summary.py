@@ -19,7 +19,7 @@ def log_summary(
     """Log the counts of an encoding, and the documents and texts that were left out.
 
     ``earlier`` is the manifest that the run started with. If it was complete and nothing has
-    changed, the report says so.
+    changed, the message says so.
     """
     finished = earlier is not None and earlier.complete and earlier.shards == manifest.shards
     logger.info(

@@ -21,7 +21,7 @@ from spade_pyserini.records import Hit
 FILE = "index.bmp"
 TERMS = "terms.txt"
 # Documents per block in small and in large indexes. BMP stores a bound of the impacts for each term
-# and block: one byte, unless bounds are compressed. A search never scores the documents of one of
+# and block: one byte, unless bounds are compressed. A search never scores the documents in one of
 # the blocks (see `BmpSearcher`), so a small index has small blocks.
 SMALL_BLOCK, LARGE_BLOCK = 8, 32
 LARGE = 100_000  # a large index has more documents than this
@@ -30,7 +30,8 @@ LARGEST_WEIGHT = 32
 # A search for k hits starts with a lower bound of the k-th score: the 10th, 100th or 1,000th
 # largest impact of a query term for k up to 10, 100 or 1,000, and 0 for larger k. BMP loses
 # documents whose score equals this bound. `search` therefore requests more hits than k, which makes
-# the bound smaller: the next number in this list or, if BMP returns too few hits, the one after it.
+# the bound smaller. It requests the numbers in this list that are larger than k, one after the
+# other, until BMP returns k hits. If k is larger than all of them, it requests k + 1 hits.
 ASKED = (11, 101, 1001)
 NO_TERM = "\n"  # a term that no index has
 
@@ -77,10 +78,11 @@ def _write(source: ExportSource, folder: Path) -> None:
 class BmpSearcher:
     """Searches a BMP export with the terms of a query.
 
-    Scores are exact if they are below 65,536 and no query term has a weight above 32. Version 0.2.8
-    of BMP never scores the block of documents with the lowest upper bound of its scores. Therefore,
-    hits may be missing if the index is small, or if ``k`` is nearly the number of matching
-    documents. ``queries`` encodes the queries if the index needs a neural model for them.
+    Scores are exact if they are below 65,536 and no query term has a weight above 32. BMP computes
+    an upper bound of the scores in each block of documents. Version 0.2.8 never scores the block
+    with the lowest bound. Therefore, hits may be missing if the index is small, or if ``k`` is
+    nearly the number of matching documents. ``queries`` encodes the queries if the index needs a
+    neural model for them.
     """
 
     def __init__(self, folder: str | Path, queries: QueryEncoder | None = None) -> None:

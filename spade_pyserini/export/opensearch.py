@@ -52,8 +52,8 @@ class BulkOptions:
     """Options of `write_bulk`.
 
     field: the type of the field with the impacts, one of `FIELD_TYPES`.
-    corpora: if given, titles and texts are written, too. They are read from these corpora; if
-        several have the same document, from the first.
+    corpora: if given, titles and texts are read from these corpora and written, too. If several
+        corpora have the same document, its text is read from the first of them.
     """
 
     field: str = FIELD_TYPES[0]
@@ -79,9 +79,9 @@ def write_bulk(
 ) -> list[Path]:
     """Write ``OUTPUT.mapping.json``, ``.query.json`` and ``.bulk-NNNN.ndjson``; return the paths.
 
-    The example query has the two terms that add most to the score of the first document, with the
-    weights that queries have. The files are written under temporary names and then renamed, the
-    mapping last: if the mapping exists, all files do.
+    The example query has the two terms that add most to the score of the first document, with their
+    weights in queries. The files are written under temporary names and then renamed, the mapping
+    last: if the mapping exists, all files exist.
     """
     base = Path(output)
     check_writable(base)

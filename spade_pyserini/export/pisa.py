@@ -83,7 +83,7 @@ class PisaSearcher:
         return self.batch_search([Topic("query", query)], k)[0].hits
 
     def batch_search(self, topics: list[Topic], k: int = 1000, threads: int = 1) -> list[Ranking]:
-        """Return a ranking for each topic, in their order; PISA decides the order of ties."""
+        """Return the rankings in the order of the topics; PISA decides the order of ties."""
         import pandas
 
         if (k, threads) not in self._engines:

@@ -110,7 +110,7 @@ def _write(export: Export, overwrite: bool) -> None:
 
 
 def _properties(export: Export) -> dict[str, str]:
-    """Return the values of the template that describe the export, such as its name and engine."""
+    """Return the template's values for properties of the export, such as its name and engine."""
     manifest = locate(export.index, foreign=True).manifest
     name = export.output.name
     uri = Path(export.uri).name if export.uri and "://" not in export.uri else export.uri
@@ -131,7 +131,7 @@ def _properties(export: Export) -> dict[str, str]:
 
 
 def _queries(export: Export, side: QuerySide) -> dict[str, str]:
-    """Return the values of the template for an example query and for the encoding of queries."""
+    """Return the template's values for an example query and for the encoding of queries."""
     name = Path(export.output.name)
     tokenizer, description = tokenizer_path(name).name, side_path(name).name
     flags, arguments = ["--tokenizer", tokenizer], [json.dumps(tokenizer)]

@@ -18,9 +18,10 @@ FOLDERS = {
     ),
     "bmp": (
         "BMP",
-        "The index is held in memory. Scores are exact inner products. BMP 0.2.8 never scores the\n"
-        "block of documents with the lowest upper bound of its scores, so hits may be missing in "
-        "a\nsmall index, or if nearly all matching documents are requested.",
+        "The index is held in memory. Scores are exact inner products. BMP computes an upper bound "
+        "of the\nscores in each block of documents, and BMP 0.2.8 never scores the block with the "
+        "lowest bound.\nHits may therefore be missing in a small index, or if nearly all matching "
+        "documents are requested.",
     ),
 }
 

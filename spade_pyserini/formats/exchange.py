@@ -14,8 +14,8 @@ RENAME_EXCHANGE = 2  # from <linux/fs.h>
 def exchange(first: Path, second: Path) -> None:
     """Give each of two existing folders the name of the other.
 
-    Atomic on Linux, if the file system supports it. Otherwise, there is a moment when ``second``
-    does not exist, and then one when ``first`` does not exist.
+    The exchange is atomic on Linux if the file system supports it. Otherwise, there is a moment
+    when ``second`` does not exist, and then a moment when ``first`` does not exist.
     """
     if not _exchange_at_once(first, second):
         spare = first.with_name(f"{first.name}.old")

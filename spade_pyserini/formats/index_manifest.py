@@ -107,7 +107,7 @@ class IndexManifest:
         return cls(**{**known, "query": query_side(values.get("query"))})
 
 
-# Fields that earlier versions did not have. They are written if they differ from their defaults.
+# Fields that earlier versions did not have. A default value is not written.
 LATER = ("query", "keep", "prune_ratio", "pruned_postings", "pruned_impacts")
 DEFAULTS = {part.name: part.default for part in fields(IndexManifest)}
 
@@ -123,8 +123,8 @@ def tokenizer_path(folder: Path) -> Path:
 
 
 def previous_paths(folder: Path) -> list[Path]:
-    """Return the folders of previous indexes while the one in ``folder`` is being replaced.
+    """Return the folders of previous indexes, which exist while ``folder`` is being replaced.
 
-    There is at most one, unless a process was killed.
+    There is at most one such folder, unless a process was killed.
     """
     return private_siblings(folder, PREVIOUS)

@@ -19,7 +19,7 @@ from spade_pyserini.formats.paths import is_local
 from spade_pyserini.formats.similar import no_such
 
 PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
-RE_ENCODE = "save the file as UTF-8, such as with iconv -f WINDOWS-1252 -t UTF-8"
+RE_ENCODE = "save the file as UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8"
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 LONGEST_LINE = 1 << 28  # bytes; a compressed file of a few megabytes can hold a line of gigabytes
 
@@ -30,8 +30,8 @@ def read_lines(
     """Yield (line number, line without its end) of a UTF-8 file, plain or compressed.
 
     Bytes that are not UTF-8 and damaged or truncated compressed data raise `InputError`. If
-    ``on_error`` is given, it is called with the error of a line that is not UTF-8; unless it
-    raises, the line is skipped. A line longer than `LONGEST_LINE` is an error.
+    ``on_error`` is given, it is called with the error of a line that is not UTF-8. If ``on_error``
+    returns, the line is skipped. A line longer than `LONGEST_LINE` is an error.
     """
     offset = 0
     for number, raw in read_raw_lines(path):

@@ -21,12 +21,12 @@ OPEN = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def lock(path: Path, *, wait: bool = False) -> Iterator[None]:
     """Hold the lock on ``path``: only one process at a time writes it.
 
-    If another process holds the lock, raise `OutputExistsError`, or with ``wait`` block until the
-    lock is free.
+    If another process holds the lock, raise `OutputExistsError`. If ``wait`` is true, wait for
+    the lock instead.
 
     The lock is an empty file ``path.lock``. If a file with contents, a link or a device has that
     name, this package did not create it, and `OutputExistsError` is raised. For an object store,
-    the lock file is in a temporary folder of this user: it excludes only processes on this machine.
+    the lock file is in a temporary folder of this user, so the lock works only on this machine.
     """
     file = sibling(path, "lock") if is_local(path) else _lock_folder() / _digest(path)
     file.parent.mkdir(parents=True, exist_ok=True)

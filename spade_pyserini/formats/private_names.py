@@ -1,8 +1,8 @@
 """Random names for temporary files next to an output; other processes can recognize them.
 
-``.X.1f0c9a3be2d45c67.tmp``: the output ``X``, 16 random hexadecimal digits, and a role such as
-``tmp``. Nobody can guess the name before it exists, so nobody can put a symbolic link there, and no
-file of the user is mistaken for a temporary file.
+A name such as ``.X.1f0c9a3be2d45c67.tmp`` has the name of the output (``X``), 16 random hexadecimal
+digits, and a role (``tmp``). Nobody can guess the name before it exists, so nobody can put a
+symbolic link there, and no file of the user is mistaken for a temporary file.
 """
 
 from __future__ import annotations

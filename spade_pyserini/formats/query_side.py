@@ -94,8 +94,8 @@ def load_weights(folder: Path, side: QuerySide) -> dict[str, int]:
         return {}
     path = weights_path(folder, side)
     if not path.is_file():
-        message = f"{folder}: the weights of query terms are missing, {path.name} is not next to it"
-        raise ArtifactError(f"{message}; copy this file, too, or encode or index again")
+        message = f"{folder}: the weights of query terms are missing (the file {path.name})"
+        raise ArtifactError(f"{message}; copy it next to the folder, or encode or index again")
     weights: dict[str, int] = read_sealed(path, FORMAT)["weights"]
     if weights_fingerprint(weights, side.prompt) != side.fingerprint:
         message = f"{path}: these weights of query terms belong to other vectors"

@@ -42,7 +42,7 @@ def render(
 
 
 def text_table(header: list[str], rows: list[list[str]], left: tuple[int, ...] = (0,)) -> str:
-    """Return a table with padded columns, aligned left if in ``left``, else right."""
+    """Return a table with padded columns. Columns in ``left`` are aligned left, others right."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
 

@@ -10,7 +10,7 @@ SURROGATE = "half of a surrogate pair (\\ud800 to \\udfff); remove or replace it
 
 
 def is_valid_unicode(text: str) -> bool:
-    """Return False if ``text`` has an unpaired surrogate, as JSON and command lines may contain."""
+    """Return False if ``text`` has an unpaired surrogate (JSON and command lines can have one)."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -116,7 +116,7 @@ class VectorSettings:
     system: str = ""
 
     def recorded(self) -> dict[str, Any]:
-        """The settings by name, without the settings of `LATER` that have their defaults."""
+        """The settings by name, without those of `LATER` that have their default values."""
         changed = non_default_fields(self)
         return {
             name: value

@@ -31,14 +31,15 @@ LARGEST = (1 << 31) - 1
 
 
 def read_weighted_topics(path: Path, field: str = VECTOR) -> dict[str, dict[str, int]]:
-    """Return the weights of the terms of each topic by its id, in the order of the file.
+    """Return the term weights of each topic, by topic id, in the order of the file.
 
-    ``field`` is the field of the vectors in JSON lines. Topics that lack it are left out.
+    ``field`` is the field with the vectors in JSON lines. Topics without this field are left out.
     """
     name = path.name.removesuffix(".gz")
     if not name.endswith((".tsv", ".txt", ".jsonl")):
         message = (
-            "the name of an encoded topics file must end in .tsv, .txt or .jsonl, or these with .gz"
+            "the name of a file of encoded topics must end in .tsv, .txt or .jsonl, "
+            "optionally followed by .gz"
         )
         raise InputError(message, path)
     rows = _read_jsonl(path, field) if name.endswith(".jsonl") else _read_tsv(path)
@@ -60,7 +61,8 @@ def write_weighted_topics(
 ) -> list[str]:
     """Write encoded topics in a format that Pyserini reads; return the ids of topics without terms.
 
-    For a topic without terms, the term `UNKNOWN` is written. Other boolean queries never have it.
+    For a topic without terms, the term `UNKNOWN` is written. Other boolean queries never contain
+    this term.
     """
     refuse_existing(output, overwrite)
     without_terms = []

@@ -99,7 +99,7 @@ def _build(
 def _check_read(source: VectorSource, counts: ReadCounts) -> None:
     """Raise `ArtifactError` if the builder's ``counts`` differ from those of ``source``.
 
-    If the counts of ``source`` are unknown, raise `InputError` if no vector was read.
+    Raise `InputError` if the counts of ``source`` are unknown and no vector was read.
     """
     if source.checks is not None:  # vectors of another tool: their counts are unknown
         if not counts.documents:
@@ -113,7 +113,7 @@ def _check_read(source: VectorSource, counts: ReadCounts) -> None:
             for name, read, expected in zip(names, counts, known, strict=False)
             if read != expected
         )
-        cure = "the files changed during the build, build the index again"
+        cure = "the files changed during the build; build the index again"
         raise ArtifactError(f"{source.folder}: {message}; {cure}")
 
 

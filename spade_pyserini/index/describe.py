@@ -1,4 +1,4 @@
-"""Return the manifest of an index or, if another tool built it, one with Lucene's counts."""
+"""Describe an index with its manifest or, if another tool built it, with Lucene's counts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from spade_pyserini.index.counts import FIELD, lucene_counts
 
 
 def describe_index(folder: Path) -> IndexManifest:
-    """Return the manifest of an index, or one with Lucene's counts if it has no manifest.
+    """Return the manifest of an index.
 
-    An index without a manifest is assumed to be an impact index of another tool.
+    An index without a manifest is assumed to be an impact index of another tool. For such an index,
+    return a new manifest with Lucene's counts.
     """
     if manifest_path(folder).is_file() or not folder.is_dir():
         return IndexManifest.load(folder)

@@ -144,7 +144,7 @@ def _wait(indexer: Any, total: int | None) -> None:
     with counting_bar("indexing", "documents", total) as bar:
         done = False
         while not done:
-            # Ask this before reading the count: if the indexer is done, the count is final.
+            # `done` is called before the count is read: if the indexer is done, the count is final.
             done = indexer.done()
             bar.update(indexer.documents() - bar.n)
             if not done:

@@ -49,7 +49,7 @@ def check_foreign(folder: Path, wordpieces: WordPieces | None = None) -> VectorS
 
 
 def count_foreign(source: VectorSource, checks: ForeignChecks) -> VectorSource:
-    """Check all vectors of ``source`` now; return ``source`` with its counts and no more checks."""
+    """Check all vectors of ``source`` now; return it with its counts and without ``checks``."""
     docids = IdSet()
     documents = empty = postings = impacts = 0
     with counting_bar("checking vectors", "documents") as bar:

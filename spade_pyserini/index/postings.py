@@ -135,6 +135,6 @@ class Postings:
 
 
 def parse_impacts(lines: str) -> dict[str, int]:
-    """Parse a document as Java returns it: lines of a term, a space and its impact."""
+    """Parse a document as Java returns it: each line has a term, a space and an impact."""
     parts = (line.partition(" ") for line in lines.split("\n")[:-1])
     return {term: int(impact) for term, _, impact in parts}

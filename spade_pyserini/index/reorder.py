@@ -59,7 +59,7 @@ def _project(vectors: list[ImpactVector], seed: int) -> Matrix:
 
 
 def _groups(points: Matrix, positions: Positions) -> Iterator[Positions]:
-    """Split ``positions`` recursively; yield the groups, similar ones after each other."""
+    """Split ``positions`` recursively; yield the groups such that similar groups are neighbours."""
     if len(positions) <= SMALLEST_GROUP:
         yield positions
         return

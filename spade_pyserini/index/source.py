@@ -27,9 +27,9 @@ class VectorSource(NamedTuple):
     the contents of the files. ``encoder`` is the `encoder_digest`, or None if another tool made the
     vectors.
     ``sources`` says how to open the corpus again, if that is known.
-    ``query`` says how queries are encoded, ``query_weights`` has weights of query terms, if any.
-    ``checks`` is given if another tool made the vectors and they are to be checked while they are
-    indexed; their counts are then unknown and set to 0.
+    ``query`` says how queries are encoded; ``query_weights`` has weights of query terms, if any.
+    ``checks`` is given if another tool made the vectors and the builder must check them. The counts
+    of such vectors are unknown and set to 0.
     """
 
     folder: Path

@@ -1,4 +1,4 @@
-"""Build an index in a staging folder next to its output; replace the output when it is complete.
+"""Build an index in a staging folder next to the output; then replace the output by the index.
 
 A folder with a manifest is a complete index. A folder without a manifest was not written by this
 package, so it is replaced only with ``overwrite``. A manifest without a folder was left by a killed
@@ -41,8 +41,8 @@ COMPARED = {
 def index_lock(folder: Path) -> Iterator[None]:
     """Hold the lock of an index while writing it. A symbolic link to an index is an error.
 
-    A writer replaces the folder at the end. With a link, it would replace the link and leave the
-    target of the link unchanged.
+    A writer replaces the folder at the end. If ``folder`` were a link, the writer would replace the
+    link and leave its target unchanged.
     """
     refuse_link(folder)
     with lock(folder):
@@ -82,10 +82,10 @@ def build_in_staging(
 
 
 def _named(output: Path, build: Callable[[Path], IndexManifest], staging: Path) -> IndexManifest:
-    """Call ``build``; correct the messages of its errors.
+    """Call ``build``; adapt the messages of its errors to what the user sees.
 
-    The messages then name ``output`` instead of the staging folder, and Anserini's log if it
-    exists.
+    The path of the staging folder is replaced by ``output``. If there is a log of Anserini, the
+    advice to build the index again is replaced by the path of the log.
     """
     try:
         return build(staging)
@@ -115,7 +115,7 @@ def _check_same_build(output: Path, existing: IndexManifest, expected: IndexMani
 def check_replaceable(folder: Path, index_file: re.Pattern[str], overwrite: bool) -> None:
     """Raise `OutputExistsError` unless ``folder`` may be replaced by an index.
 
-    It may if ``overwrite`` is true and all names of files in it match ``index_file``.
+    It may be replaced if ``overwrite`` is true and the names of all its files match ``index_file``.
     """
     if not folder.is_dir():
         raise OutputExistsError(f"{folder} is a file; choose another output")

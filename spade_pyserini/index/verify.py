@@ -29,10 +29,11 @@ def verify_index(
 ) -> IndexManifest:
     """Raise `ArtifactError` unless the index is intact; return its manifest.
 
-    ``source`` is the folder of vectors that the index was built from, or that were added last. If
-    it is given, about ``sample`` documents are compared with their vectors term by term, except
-    those that were deleted from the index later. An index of another tool has no manifest, so only
-    Lucene's check and the comparison with ``source`` are made.
+    ``source`` is the folder of the vectors from which the index was built or, if vectors were added
+    later, of the vectors that were added last. If ``source`` is given, about ``sample`` documents
+    are compared with their vectors term by term, except documents that were deleted from the index
+    later. An index of another tool has no manifest, so only Lucene's check and the comparison with
+    ``source`` are made.
     """
     folder = Path(index)
 
@@ -53,7 +54,7 @@ def verify_index(
 
 
 def check_files(folder: Path) -> None:
-    """Run Lucene's CheckIndex: checksums and all structures of all segments."""
+    """Run Lucene's CheckIndex, which checks the checksums and all structures of all segments."""
     checker = jvm.spade_class("ImpactPostings")
     with translate_java_errors(folder, "check", "check that its files can be read"):
         reason = checker.check(jvm.java_path(folder))

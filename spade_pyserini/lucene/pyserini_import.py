@@ -29,10 +29,10 @@ MOST_LOOKUPS = 100
 
 @cache
 def prepare_pyserini() -> None:
-    """Start the JVM and import pyserini's list of prebuilt indexes, empty if there is no network.
+    """Start the JVM and import pyserini's list of prebuilt indexes.
 
-    Call it before the first import from pyserini. Without a network, opening a prebuilt index
-    by name still raises pyserini's error about the download.
+    Call this function before the first import from pyserini. Without a network, the list is empty,
+    and opening a prebuilt index by name still raises pyserini's error about the download.
     """
     jvm.start()  # importing pyserini would start the JVM with other options
     try:

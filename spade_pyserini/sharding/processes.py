@@ -93,7 +93,7 @@ def queued_results(messages: Any) -> Iterator[Result]:
 
 
 def devices(device: str, processes: int) -> list[str]:
-    """Return the device of each process: one GPU each for ``cuda``, else the same for all."""
+    """Return the device of each process: its own GPU for ``cuda``, else the same device for all."""
     chosen = torch.device(device)
     if chosen.type != "cuda":
         return [device] * processes

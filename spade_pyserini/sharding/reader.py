@@ -14,7 +14,7 @@ from spade_pyserini.records import Document
 class ShardReader:
     """Reads the documents of any shard; fastest in ascending order of shard numbers.
 
-    To read the last shard again, or an earlier one, it starts again at the first document.
+    To read the same shard again or an earlier shard, the reader goes back to the first document.
     """
 
     def __init__(self, corpus: Corpus, shard_size: int, max_errors: int) -> None:

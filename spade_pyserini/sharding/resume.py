@@ -39,7 +39,7 @@ class Output(Generic[M]):
 
     @contextmanager
     def locked(self) -> Iterator[set[str]]:
-        """Lock the output; yield a set. Error messages that are added to it are saved on exit."""
+        """Lock the output; yield a set. Error messages in this set are saved on exit."""
         refuse_file(self.folder, self.parameter)  # report this before a lock file is written
         path = self.part.errors_path(self.folder)
         with lock(self.part.lock_path(self.folder)), list_bad_documents(path) as bad_documents:
@@ -118,7 +118,7 @@ class Output(Generic[M]):
             raise ArtifactError(f"{message} has now; {self.cure}")
 
     def remove_stale(self, shard: ShardRecord) -> None:
-        """Remove a shard beyond the end of the corpus; it is an error unless ``overwrite``."""
+        """Remove a shard past the end of the corpus; raise `ArtifactError` unless ``overwrite``."""
         self.refuse_changed_documents(shard)
         self.files.remove(self.folder, [shard.file])
 

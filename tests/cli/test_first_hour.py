@@ -69,7 +69,7 @@ def test_a_table_in_latin_1_names_the_cure(shop: Path, run: Commands) -> None:
     path.write_bytes("sku,text\nP1,chair\nP2,café\n".encode("latin-1"))
     result = run("index", "--bm25", "--corpus", path, "--output", shop / "x")
     assert result.code == 1
-    assert f"{path}:3: the row is not UTF-8; save the file as UTF-8, such as with iconv -f" in (
+    assert f"{path}:3: the row is not UTF-8; save the file as UTF-8, for example with iconv -f" in (
         result.err
     )
 
@@ -95,7 +95,7 @@ def test_a_long_report_is_searched_in_passages(
     Path("long report.txt").write_text(" ".join(words))
     result = run("index", "--bm25", "--corpus", "long report.txt", "--segment", "100:50")
     assert result.code == 0, result.err
-    assert "the file is one document, its id is long%20report.txt" in result.err
+    assert "the file is one document with the id long%20report.txt" in result.err
     index = result.out.strip()
     found = run("search", "--index", index, "--query", "word160", "--hits", "1")
     assert "long%20report.txt#" in found.out and "word160" in found.out

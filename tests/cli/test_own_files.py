@@ -64,7 +64,7 @@ def test_own_files_are_indexed_and_found(
     built = run("index", "--bm25", "--corpus", name)
     assert built.code == 0, built.err
     if name == "notes":
-        assert "2 text files, the id is the path of the file" in built.err
+        assert "2 text files; the id of a document is the path of its file" in built.err
     else:
         assert "id from `sku`, title from `title`, text from `description`" in built.err
     assert "2 documents" in built.err  # the header is no document
@@ -80,7 +80,7 @@ def test_a_table_without_a_header_is_reported(
     Path("a.tsv").write_text("alpha\tlamp\nbeta\tdesk\n")
     built = run("index", "--bm25", "--corpus", "a.tsv")
     assert built.code == 0, built.err
-    assert "a.tsv: lines `id <tab> text`, no header; if the first line is a header" in built.err
+    assert "a.tsv: the lines are `id <tab> text`, without a header; if the first line" in built.err
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.json"])

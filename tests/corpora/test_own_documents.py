@@ -314,12 +314,12 @@ def test_a_folder_of_texts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> 
     ]
     assert corpus.count() == 3
     assert "2 other files are not part of the corpus" in caplog.text
-    assert "the id is the path of the file" in caplog.text
+    assert "the id of a document is the path of its file" in caplog.text
     with pytest.raises(UsageError, match="have no columns"):
         open_corpus(str(tmp_path), id_field="x")
     caplog.clear()
     assert list(open_corpus(str(tmp_path / "a.md"))) == [next(iter(corpus))]
-    assert "the file is one document, its id is a.md; for a document on each line" in caplog.text
+    assert "the file is one document with the id a.md; for a document on each line" in caplog.text
     (tmp_path / "bad.txt").write_bytes(b"caf\xe9")
     with pytest.raises(InputError, match=r"bad\.txt: byte 3 \(0xe9\) is not UTF-8"):
         list(open_corpus(str(tmp_path)))

@@ -1,6 +1,6 @@
 """This package's Java classes: their sources and the jars compiled from them. The main classes:
 
-    ImpactIndexer    writes vectors to a Lucene index, impacts as term frequencies
+    ImpactIndexer    writes vectors to a Lucene index, with impacts as term frequencies
     VectorFile       reads a file of vectors; ForeignChecks checks those of other tools
     Pruning          leaves small impacts out of an index
     ImpactSegment    an inverted segment in memory, which ImpactIndexer passes to Lucene
