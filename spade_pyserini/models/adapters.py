@@ -53,7 +53,7 @@ def merge_adapters(model: Model) -> Model:
     merged = copy.deepcopy(model)
     for encoder in (merged.weighting, merged.expansion):
         encoder.backbone = merged_transformer(encoder.backbone)
-    # Only the last layers have adapters; the layers before are the same in both encoders.
+    # Only the last layers have adapters; the earlier layers are the same in both encoders.
     if layers := model.config.adapter_layers:
         merged.shared_layers = share_layers(
             merged.weighting.backbone, merged.expansion.backbone, layers
@@ -92,7 +92,7 @@ def still_merged(model: DualEncoder, base: PreTrainedModel) -> bool:
 
 
 def merged_transformer(adapted: PreTrainedModel) -> PreTrainedModel:
-    """Turn a transformer with adapters into one without. Changes ``adapted``."""
+    """Turn a transformer with adapters into a transformer without them. Changes ``adapted``."""
     for parameter in adapted.parameters():
         # Both encoders share the frozen tensors; without a copy, merging would change both.
         parameter.data = parameter.data.clone()

@@ -31,13 +31,14 @@ BERT_HEAD = {
     "norm.weight": "transform.LayerNorm.weight",
     "norm.bias": "transform.LayerNorm.bias",
     "bias": "bias",
-}  # names of tensors in `MaskedLMHead` and, without "cls.predictions.", in BERT
+}  # the names in `MaskedLMHead`, and the names in BERT without the prefix "cls.predictions."
 
 
 class Backbone(NamedTuple):
     """A transformer and the tokenizer that it was trained with.
 
-    ``head`` has the tensors of its masked-LM head under the names of `MaskedLMHead`, or is None.
+    ``head`` has the tensors of its masked-LM head, named as in `MaskedLMHead`. It is None if the
+    transformer comes without a head.
     """
 
     transformer: PreTrainedModel
@@ -83,7 +84,8 @@ def _masked_lm_head(source: str, options: dict[str, Any]) -> dict[str, Tensor] |
 def empty_backbone(config: dict[str, object], most: int | None = None) -> PreTrainedModel:
     """Build a transformer from its configuration, without pre-trained weights.
 
-    Raises `ValueError`, before memory is allocated, if it would have more than ``most`` weights.
+    Raises `ValueError`, before memory is allocated, if the transformer would have more than
+    ``most`` weights.
     """
     values = dict(config)
     settings: PretrainedConfig = AutoConfig.for_model(str(values.pop("model_type")), **values)

@@ -28,7 +28,7 @@ class BiEncoder(NamedTuple):
 def load_bi_encoder(name: str, device: str | None = None) -> SentenceTransformer:
     """Load a sentence-transformers model by folder, Hugging Face name, or ``minilm``.
 
-    Without a ``device``, it is loaded to a GPU if there is one.
+    Without a ``device``, the model is loaded to a GPU if there is one.
     """
     from sentence_transformers import SentenceTransformer  # takes seconds to import
 

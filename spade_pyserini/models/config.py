@@ -41,8 +41,8 @@ class SpadeConfig:
     adapter_rank: above 0, the model has low-rank adapters of this rank on a frozen ``base``.
     adapter_layers: number of last layers that have adapters, 0 for all layers.
     base, base_fingerprint: name or folder of the frozen transformer and digest of its weights.
-    decoder_rank: above 0, a matrix of this rank is added to the output weights of the masked-LM
-        head, which otherwise are the input embeddings.
+    decoder_rank: the output weights of the masked-LM head are the input embeddings. With a value
+        above 0, a matrix of this rank is added to these output weights.
     corpus_idf: above 0, weights are multiplied by this power of the terms' idf in the corpus, see
         `extensions.corpus_weights`.
     saturate: weights become log(1 + weight), so that no single term dominates.

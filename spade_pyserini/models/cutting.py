@@ -34,8 +34,9 @@ LETTER = (
 class Cutter(NamedTuple):
     """Cuts and shortens texts for a tokenizer.
 
-    place: matches a character before which a text may be cut. word: matches a word above the
-    tokenizer's length limit; its group is the part to keep. None if words must not be shortened.
+    place: a pattern of the characters before which a text may be cut. word: a pattern of the words
+    above the tokenizer's length limit; the group of the pattern is the part of the word to keep.
+    word is None if words must not be shortened.
     """
 
     place: re.Pattern[str]

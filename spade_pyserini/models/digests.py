@@ -1,8 +1,9 @@
 """Digests of the files of a model, which show damage before the model is used.
 
 ``digests.json`` is in the folder of the weights. Earlier versions of this package do not read it.
-Models without it can be loaded: the digest of their weights is recorded on this machine when they
-are loaded for the first time, and compared later (`spade_pyserini.formats.known_files`).
+A model without ``digests.json`` can be loaded, too. The first time, the digest of its weights is
+recorded on this machine. Later, its weights are compared with this digest
+(`spade_pyserini.formats.known_files`).
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def write_digests(folder: Path, names: list[str]) -> None:
 def check_digests(folder: Path, weights: str) -> None:
     """Raise `ArtifactError` if a file of a model has changed since the model was saved.
 
-    A model without digests is checked by `check_known_weights`; ``weights`` is the name of the file
-    with its weights.
+    ``weights`` is the name of the file with the weights. If the model has no digests,
+    `check_known_weights` checks this file.
     """
     if not (folder / DIGESTS).is_file():
         check_known_weights(folder, [weights])
@@ -58,10 +59,11 @@ def check_digests(folder: Path, weights: str) -> None:
 
 
 def check_known_weights(folder: Path, names: list[str]) -> None:
-    """Compare the weights of a model without digests with those that were loaded earlier.
+    """Compare the weights of a model that has no digests with the weights that were loaded earlier.
 
-    If the contents of a file changed, but its size and modification time did not, the file is
-    damaged, and `ArtifactError` is raised. If they changed, too, a warning is logged.
+    If the contents of a file have changed, but its inode, size and modification time have not, the
+    file is damaged, and `ArtifactError` is raised. If one of these three has changed, too, the file
+    may have been replaced on purpose, and a warning is logged.
     """
     known, current = known_files(folder), {}
     for name in names:

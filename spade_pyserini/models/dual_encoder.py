@@ -35,8 +35,8 @@ from spade_pyserini.models.wordpieces import WordPieces
 class Adapters(NamedTuple):
     """The adapters that were merged into a model: their settings and tensors, to save them again.
 
-    settings: the fields of `SpadeConfig` about adapters. tensors: by their names in the model
-    before merging.
+    settings: the fields of `SpadeConfig` about adapters. tensors: the tensors of the adapters by
+    their names in the model before merging.
     """
 
     settings: dict[str, Any]
@@ -57,7 +57,7 @@ class DualEncoder(nn.Module):
     forms [|V|], or None without ``config.forms``: a number for each term. Terms with the same
         number are inflected forms of one word, see `inflections`.
 
-    ``continues`` [|V|] is not saved: True for WordPieces inside words, such as "##ing".
+    ``continues`` [|V|] is not saved. It is True for WordPieces inside words, such as "##ing".
 
     `merge_adapters` sets ``shared_layers`` if both transformers have the same first layers, and
     ``adapters`` to the adapters that it has merged. ``origin`` is the name or folder that
@@ -158,9 +158,9 @@ class DualEncoder(nn.Module):
         return drop_small_weights(mixed, self.config.prune_ratio)
 
     def with_settings(self, **changes: Any) -> Self:
-        """Return a model that has other settings, and shares weights and buffers with this one.
+        """Return a model with other settings. It shares weights and buffers with this model.
 
-        The settings are fields of `SpadeConfig` that need no other weights: ``alpha``, ``k``,
+        ``changes`` are fields of `SpadeConfig` that need no other weights: ``alpha``, ``k``,
         ``max_length``, ``pooling``, ``bits``, ``scale``, ``saturate``, ``whole_word_forms``,
         ``prune_ratio``, ``corpus_gamma``, ``corpus_few`` and ``trained``.
         """

@@ -45,8 +45,8 @@ class SpadeEncoder:
     precision: ``fp32``, ``bf16`` or ``fp16``. The constructor does not check that the device
         supports it, because a process that starts workers may not have the GPU that they use. See
         `check_precision`.
-    counts: the document frequencies of the corpus. Without them, those of the training documents
-        are used. They have an effect only if `needs_counts` is True.
+    counts: the document frequencies of the corpus. If None, the document frequencies of the
+        training documents are used. ``counts`` has an effect only if `needs_counts` is True.
     removed: the terms that corpus-level pruning removes from the expansion vectors, see
         ``corpus_gamma`` of `SpadeConfig`. Empty until `for_corpus` is called.
     """

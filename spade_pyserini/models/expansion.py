@@ -27,7 +27,7 @@ class TermExpansionEncoder(nn.Module):
     """Pools the top k masked-LM logits of each token over the document.
 
     ``expandable`` [|V|] is True for the terms that may be added to documents. `forward` computes
-    the logits of these terms only, without those that pruning removed.
+    only the logits of the terms that are True in ``expandable`` and in its argument ``allowed``.
     """
 
     expandable: Tensor

@@ -92,9 +92,10 @@ def check_hugging_face(kind: str, name: str | Path) -> None:
 def load_hugging_face(kind: str, name: str | Path, load: Callable[[str, dict[str, Any]], T]) -> T:
     """Load a Hugging Face model by its folder, its name on the hub, or ``minilm``.
 
-    ``load`` gets the folder or name and the options to pass to ``from_pretrained``, which allow
-    safetensors files only. Progress bars and reports of transformers are switched off. ``kind``
-    names the model in the message of the `NotFoundError` that replaces any error of ``load``.
+    ``load`` gets the folder or name, and the options to pass to ``from_pretrained``. These options
+    allow safetensors files only. Progress bars and reports of transformers are switched off.
+    ``kind`` names the model in the message of the `NotFoundError` that replaces any error of
+    ``load``.
     """
     source = str(minilm_folder() if name == MINILM else name)
     if Path(source).is_dir():

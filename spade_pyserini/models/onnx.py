@@ -122,7 +122,7 @@ class OnnxCrossEncoder:
         self._transformer, self._folder = OnnxTransformer(files, max_length), files.model.parent
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Return the score of each pair, the output of the model without a sigmoid."""
+        """Return the score of each pair: the output of the model, without a sigmoid."""
         scores = [0.0] * len(pairs)
         for positions, output, _ in self._transformer.run(pairs):
             if output.shape != (len(positions), 1):

@@ -132,7 +132,7 @@ def _try_to_encode(model: DualEncoder, path: Path) -> None:
 
 
 def _check_size(config: SpadeConfig, path: Path) -> int:
-    """Return the size of the file ``path`` with the weights, in bytes; 0 if it is missing.
+    """Return the size in bytes of ``path``, the file with the weights; 0 if it is missing.
 
     Raises `InputError` if the configuration needs more weights than the file can contain.
     """
@@ -152,7 +152,8 @@ def _load_base(config: SpadeConfig, folder: Path) -> PreTrainedModel:
     if weights_fingerprint(transformer) != config.base_fingerprint:
         raise ArtifactError(
             f"{folder}: the adapters were trained on another version of {config.base!r} than the "
-            "one installed here; the weights differ. Install that version, or train again"
+            "version on this machine: the weights differ; install the version that the adapters "
+            "were trained on, or train again"
         )
     return transformer
 
@@ -222,7 +223,7 @@ def _base(adapters: Adapters) -> PreTrainedModel:
 def _small(tensors: dict[str, Tensor], half: bool) -> dict[str, Tensor]:
     """Convert floating-point tensors to 16 bits.
 
-    With ``half`` all of them, otherwise only those that lose no precision.
+    With ``half``, all of them are converted. Without it, only those that lose no precision are.
     """
     return {
         name: x.half() if x.is_floating_point() and (half or _is_half(x)) else x

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class EncoderConfig(Protocol):
-    """The settings of a document encoder that a manifest records, see `VectorSettings`."""
+    """The settings of a document encoder. A manifest records them, see `VectorSettings`."""
 
     @property
     def alpha(self) -> float:
@@ -130,7 +130,7 @@ class DocumentEncoder(Protocol):
         """Encode documents given as WordPiece ids into float vectors, [batch, n]."""
 
     def components(self, batch: list[list[int]]) -> tuple[Tensor, Tensor]:
-        """Return the weights of the terms in the texts, and of the added terms, [batch, n] each.
+        """Return the weights of the texts' own terms and those of added terms, [batch, n] each.
 
         SpaDE returns the vectors of its two encoders instead.
         """

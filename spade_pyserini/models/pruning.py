@@ -18,8 +18,8 @@ def drop_small_weights(vectors: Tensor, ratio: float) -> Tensor:
 def is_noise(expanded: Tensor, contained: Tensor, gamma: float, few: float) -> Tensor:
     """Return True for terms that expansion adds to many documents but that are in few texts, [|V|].
 
-    expanded, contained [|V|]: the shares of documents whose expansion vector has the term, and
-    whose text has it. Many: ``expanded`` is above ``gamma``. Few: ``contained`` is below ``few``
-    times ``expanded``.
+    expanded [|V|]: the share of documents whose expansion vector has the term. contained [|V|]: the
+    share of documents whose text has the term. "Many" means that ``expanded`` is above ``gamma``.
+    "Few" means that ``contained`` is below ``few`` times ``expanded``.
     """
     return (expanded > gamma) & (contained < few * expanded)

@@ -58,10 +58,11 @@ class SpadeModel(DualEncoder):
         message: str = "Upload a SpaDE model",
         half: bool = False,
     ) -> str:
-        """Upload the files of `save_pretrained` to the Hugging Face hub as ``name``, OWNER/MODEL.
+        """Upload the files of `save_pretrained` to the Hugging Face hub.
 
-        Returns the address of the commit. ``SpadeModel.from_pretrained(name)`` loads the model. For
-        a repository that ``SparseEncoder(name)`` loads as well, upload the encoder that
+        ``name`` is the name of the repository, in the form OWNER/MODEL. Returns the address of the
+        commit. ``SpadeModel.from_pretrained(name)`` loads the model. For a repository that
+        ``SparseEncoder(name)`` loads as well, upload the encoder that
         `spade_pyserini.integrations.sentence_transformers.sparse_encoder` returns.
         """
         from spade_pyserini.models.upload import push_model

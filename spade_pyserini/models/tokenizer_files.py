@@ -71,7 +71,7 @@ def _trial(path: str, *_: int) -> str | None:
             command, capture_output=True, check=False, timeout=SECONDS, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:
-        return f"a few words take longer than {SECONDS} seconds"
+        return f"the tokenization of a few words takes longer than {SECONDS} seconds"
     except OSError:  # no child process can be started
         return None
     if not done.returncode:

@@ -26,10 +26,11 @@ def push_model(
     message: str = "Upload a SpaDE model",
     half: bool = False,
 ) -> str:
-    """Upload a model as ``name``, OWNER/MODEL, with its card; return the address of the commit.
+    """Upload a model with its card; return the address of the commit.
 
-    The repository is created if there is none. Without ``token``, the token of ``hf auth login`` or
-    of the variable ``HF_TOKEN`` is used. ``half`` stores the weights in 16 bits.
+    ``name`` is the name of the repository, in the form OWNER/MODEL. The repository is created if it
+    does not exist. Without ``token``, the token of ``hf auth login`` or of the variable
+    ``HF_TOKEN`` is used. ``half`` stores the weights in 16 bits.
     """
     from huggingface_hub import HfApi
 

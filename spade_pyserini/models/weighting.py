@@ -44,7 +44,7 @@ class TermWeightingEncoder(nn.Module):
         """Pool the scores of the tokens into a vector over the vocabulary (Eq. 5, 6).
 
         scores [batch, length]; input_ids [batch, length]; counted [batch, length], True for the
-        tokens to pool: tokens 1..|d|, not special tokens and padding; pooling: ``max``, or
+        tokens to pool: tokens 1..|d|, without special tokens and padding; pooling: ``max``, or
         ``first`` to use only the first of these tokens of each term. Returns [batch, |V|].
         """
         scores = scores * counted

@@ -83,7 +83,7 @@ class WordPieces:
 
     @classmethod
     def load(cls, path: str | Path) -> WordPieces:
-        """Load a ``tokenizer.json`` file, or that of a model folder."""
+        """Load a ``tokenizer.json``; ``path`` is the file or a model folder that contains it."""
         path = Path(path)
         file = path / "tokenizer.json" if path.is_dir() else path
         if not file.is_file():
@@ -102,7 +102,7 @@ class WordPieces:
         return wordpieces
 
     def check(self, source: str | Path) -> None:
-        """Raise `InputError` if this is no WordPiece tokenizer or Lucene would split a term of it.
+        """Raise `InputError` if this is no WordPiece tokenizer, or if Lucene would split a term.
 
         ``source`` names the tokenizer in the message.
         """
@@ -131,7 +131,7 @@ class WordPieces:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the vocabulary and the rules for splitting text, but not of truncation."""
+        """A digest of the vocabulary and the rules for splitting text. It ignores truncation."""
         parts = ("model", "added_tokens", "normalizer", "pre_tokenizer")
         definition = json.dumps({part: self._definition[part] for part in parts}, sort_keys=True)
         return hashlib.sha256(definition.encode()).hexdigest()
@@ -147,7 +147,7 @@ class WordPieces:
     def words(self, text: str) -> list[str]:
         """Return the words of a text in their order, before they are split into WordPieces.
 
-        Systems whose terms are words use it. Punctuation is left out.
+        Punctuation is left out. Systems whose terms are words use this method.
         """
         normalizer, splitter = self._tokenizer.normalizer, self._tokenizer.pre_tokenizer
         normalized = normalizer.normalize_str(text) if normalizer else text
@@ -220,7 +220,7 @@ class WordPieces:
         documents = []
         for text, ids in zip(texts, self.document_ids(texts, max_length), strict=True):
             length = len(ids) - self._specials
-            # The text was probably cut, so its ids are not all of its WordPieces.
+            # The text was probably cut, so ``ids`` does not have all of its WordPieces.
             if len(ids) == max_length:
                 length = self._count_wordpieces(text)
             documents.append(DocumentIds(ids, length, length + self._specials - len(ids)))
@@ -235,7 +235,8 @@ class WordPieces:
     def _slices(self, text: str) -> Iterable[str]:
         """Return the parts of a text that can be tokenized one after the other.
 
-        If the tokenizer may not split texts at whitespace as BERT's does, return the complete text.
+        Return only the complete text if the tokenizer might treat whitespace differently from
+        BERT's tokenizer.
         """
         return [text] if self._cutter is None else self._cutter.slices(text, SLICE)
 
@@ -253,7 +254,8 @@ def is_punctuation(word: str) -> bool:
 def resolve_tokenizer(name: str | Path) -> Path:
     """Return the file or folder of a tokenizer: a shipped model, ``name`` itself or a download.
 
-    A name is looked up in the same order as a model, so that model and tokenizer fit together.
+    A name is looked up in the same order as the name of a model, so that a model and its tokenizer
+    fit together.
     """
     if any(folder.name == str(name) for folder in PRETRAINED.iterdir() if folder.is_dir()):
         return PRETRAINED / str(name)

@@ -31,8 +31,8 @@ def change_section(section: T, values: Mapping[str, Any], prefix: str) -> T:
 def convert(value: Any, hint: Any, name: str) -> Any:
     """Convert ``value`` to the type ``hint``: lists to tuples, integers to floats.
 
-    Tables become dataclasses. Raises `UsageError`, which names the value by ``name``, for a wrong
-    type.
+    Tables become dataclasses. Raises `UsageError` for a wrong type. ``name`` is the name of the
+    value in the message.
     """
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if isinstance(value, list | tuple):

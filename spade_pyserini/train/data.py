@@ -79,7 +79,8 @@ def load_training_data(
     data = parts[0] if len(parts) == 1 else _merge(parts)
     if data.teacher and len({len(sample.negatives) for sample in data.samples}) > 1:
         message = "with a teacher's run, all samples must have the same number of negatives"
-        raise UsageError(f"recipe: {message}; samples of triples have one, so set hard_negatives=1")
+        cure = "samples of triples have one negative, so set hard_negatives=1"
+        raise UsageError(f"recipe: {message}; {cure}")
     return data
 
 

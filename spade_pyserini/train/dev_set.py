@@ -52,7 +52,7 @@ class Scores(NamedTuple):
 
     relevance: [mixtures, topics, documents]. terms [mixtures]: number of terms with a weight above
     0 in the aggregated vectors. expanded: number of terms from the expansion encoder.
-    weighting_sum, expansion_sum: sum of the weights of this encoder.
+    weighting_sum, expansion_sum: the sum of the weights from each of the two encoders.
     """
 
     relevance: Tensor

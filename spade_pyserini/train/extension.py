@@ -49,7 +49,7 @@ class Extension:
         return None
 
     def pair_scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor | None:
-        """Scores of query i for document i, [Q], that replace Eq. 1; None keeps Eq. 1."""
+        """Return scores [Q] of query i for document i that replace Eq. 1, or None to keep Eq. 1."""
         return None
 
     def losses(self, batch: ScoredBatch) -> LossParts:
@@ -77,7 +77,7 @@ class Extensions:
         return text
 
     def scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor:
-        """Return the scores [Q, D] of the first extension that computes them, otherwise Eq. 1."""
+        """Return the scores [Q, D] of the first extension that computes them, or those of Eq. 1."""
         for extension in self.extensions:
             relevance = extension.scores(samples, queries, documents)
             if relevance is not None:
@@ -85,7 +85,10 @@ class Extensions:
         return losses.scores(queries, documents)
 
     def pair_scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor:
-        """Return scores of pairs [Q] of the first extension that computes them, otherwise Eq. 1."""
+        """Return the score of query i for document i, [Q].
+
+        The first extension that computes these scores is used. If there is none, Eq. 1 is used.
+        """
         for extension in self.extensions:
             relevance = extension.pair_scores(samples, queries, documents)
             if relevance is not None:

@@ -16,7 +16,8 @@ class Teacher:
 
     model: its folder, which may hold an ONNX model, or its Hugging Face name.
     kind: ``cross-encoder`` or ``bi-encoder``.
-    weight: factor of its scores: cosines of a bi-encoder, outputs of a cross-encoder.
+    weight: factor of its scores. These are the cosines of a bi-encoder, or the outputs of a
+        cross-encoder.
     max_length: tokens of a text, or of a pair of texts, that it reads.
     pooling, query_prefix: only for a bi-encoder, see
         `spade_pyserini.models.bi_encoder.open_bi_encoder`.
@@ -108,7 +109,8 @@ class TermWeightSettings:
         saved with the model, for encoding. Validation uses ``prune_ratio``, but not
         ``corpus_gamma``, which is for entire corpora. Training uses none of the three.
     template_share: share of the queries that are put into a template ("find papers about ...").
-        A dense teacher gets these queries without the template. Also for the stage ``templates``.
+        A dense teacher gets these queries without the template. The stage ``templates`` uses this
+        setting, too.
     """
 
     idf: str = "none"

@@ -12,7 +12,8 @@ the model before training, and the model after it are measured on the same docum
     my-model/best/              the fine-tuned model
     my-model/dev.qrels.txt      judgements of the held-out queries
     my-model/train.qrels.txt    judgements of the other queries
-    my-model/pairs/             with --pairs, its queries, judgements and documents
+    my-model/pairs/             with --pairs, the queries, judgements and documents of the pairs
+    my-model/inputs/            queries and judgements from tables whose columns are named
     my-model/mined/             BM25's index and runs
     my-model/results.json       the measures; the other files are those of `spade train`
 """
@@ -169,7 +170,7 @@ def _recipe(options: FinetuneOptions, inputs: FinetuneInputs, queries: QuerySpli
 
 def _precision(options: FinetuneOptions) -> str:
     """Return the precision as accelerate names it: ``bf16``, or ``no`` for fp32."""
-    # As accelerate chooses it.
+    # accelerate chooses the same device.
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if options.precision:
         check_precision(options.precision, device)
@@ -200,8 +201,8 @@ def _before(recipe: Recipe, name: str, pairs: int, data_dir: DataDir) -> _Before
     start = time.perf_counter()
     figures = validate(model, [dev], precision=recipe.optimization.precision)
     seconds = time.perf_counter() - start
-    # A validation of a better model also calibrates the scale, on longer texts. A pair has two
-    # training documents: the relevant one and a hard negative.
+    # If the model is the best so far, a validation also calibrates the scale, on longer texts. A
+    # pair has two training documents: the relevant document and a hard negative.
     calibrated = min(CALIBRATION, 2 * pairs)
     length = recipe.model.encode_length / recipe.model.max_length
     seconds += seconds / len(dev.texts) * calibrated * length

@@ -41,7 +41,8 @@ class FinetuneOptions:
         the column of the queries in the pairs.
     qrels_query_field, qrels_doc_field, qrels_grade_field: columns of the qrels, if these are a
         table. The last two are also the columns of document ids and of grades in the pairs.
-    id_field, title_field, text_fields: columns of the corpus; without a corpus, of the pairs.
+    id_field, title_field, text_fields: columns of the corpus; without a corpus, columns of the
+        pairs.
     """
 
     corpus: str | None = None
@@ -109,7 +110,8 @@ class FinetuneInputs(NamedTuple):
 def dev_files(inputs: FinetuneInputs, folder: Path) -> tuple[str, str]:
     """Return the names of the queries and of the judgements for validation.
 
-    Without judgements of the user, they are the held-out judgements in ``folder``.
+    If the user gives none, these are the queries of ``inputs.train`` and the held-out judgements in
+    ``folder``.
     """
     if inputs.dev is not None:
         return inputs.dev.queries, inputs.dev.qrels

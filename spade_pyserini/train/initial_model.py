@@ -10,7 +10,8 @@ from spade_pyserini.errors import UsageError
 from spade_pyserini.models import SpadeConfig, SpadeModel
 from spade_pyserini.train.recipe import Recipe
 
-# Settings of [term_weights] that `SpadeConfig` has, too; None means as in ``init``, or the default.
+# Settings of [term_weights] that `SpadeConfig` has, too. None means the value of ``init`` or,
+# without ``init``, the default.
 TERM_WEIGHTS = ("saturate", "whole_word_forms", "prune_ratio", "corpus_gamma", "corpus_few")
 SHAPE = ("adapter_rank", "adapter_layers", "decoder_rank")  # settings that determine the tensors
 

@@ -35,7 +35,10 @@ class JudgedQueries(NamedTuple):
 def judged_queries(
     queries: str, qrels: str, columns: Columns, folder: Path, data_dir: DataDir
 ) -> JudgedQueries:
-    """Check queries and judgements. Tables with named columns are to be written to ``folder``."""
+    """Check queries and judgements; return their names or paths for training.
+
+    For tables with named columns, these are paths in ``folder``. The files are not written yet.
+    """
     topic_columns, qrels_columns = columns
     topics = read_topics(queries, data_dir=data_dir, **topic_columns._asdict())
     judged = read_qrels(qrels, data_dir=data_dir, **qrels_columns._asdict())

@@ -54,7 +54,7 @@ def negatives_file(corpus: str) -> str:
 
 
 def pool_file(corpus: str) -> str:
-    """Return the file name of the run with the documents of a corpus to validate on."""
+    """Return the file name of the run with the validation pool from a corpus."""
     return f"pool.{corpus}.txt"
 
 
@@ -64,10 +64,10 @@ def mine_negatives(
     """Search the recipe's queries with BM25; returns the runs that were written.
 
     ``negatives.<corpus>.txt`` is for the setting ``negatives``. It also contains relevant
-    documents, which training skips. If fewer than ``hard_negatives`` hits of a judged query are not
-    relevant, random documents follow the hits. Collections with a ``teacher`` are skipped: the
-    stage ``teach`` writes their candidates. ``pool.<corpus>.txt`` is for the setting ``pool`` of a
-    validation collection.
+    documents, which training skips. If a judged query has fewer than ``hard_negatives`` hits that
+    are not relevant, random documents follow its hits. Collections with a ``teacher`` are skipped:
+    the stage ``teach`` writes their candidates. ``pool.<corpus>.txt`` is for the setting ``pool``
+    of a validation collection.
     """
     folder = Path(output)
     runs = _runs_to_mine(recipe, data_dir)

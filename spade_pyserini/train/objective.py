@@ -32,7 +32,7 @@ class Objective(RankingObjective):
     def loss(
         self, samples: list[int], documents: Tensor, *, expansion: bool, pruning: bool = True
     ) -> LossParts:
-        """Return the losses by name: Eq. 11 or, with ``expansion``, Eq. 12; those of extensions.
+        """Return losses by name: Eq. 11 (Eq. 12 with ``expansion``), and those of extensions.
 
         documents [D, |V|]: vectors of `documents(samples)`.
         """

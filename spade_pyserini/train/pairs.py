@@ -110,8 +110,8 @@ def split_pairs(
 
     ``fields`` and ``choice`` name columns; the others are guessed, and the guess is logged.
     With ``corpus``, the pairs have ids of its documents, and their texts are not read. Pairs whose
-    document is not in the corpus are left out, with a warning; if all are, it is an error. The
-    parent of ``folder`` is the folder of the run, see `write_inputs`.
+    document is not in the corpus are left out, with a warning. `InputError` is raised if no pair is
+    left. The parent of ``folder`` is the folder of the run, see `write_inputs`.
     """
     with_corpus = corpus is not None
     collected = _Collected()
@@ -134,7 +134,7 @@ def split_pairs(
 
 
 def _leave_out_unknown(pairs: _Collected, corpus: Corpus) -> None:
-    """Remove the pairs, and then the queries, whose documents are not in ``corpus``."""
+    """Remove pairs whose documents are not in ``corpus``, and then queries without pairs."""
     missing, example = set(pairs.places), ""
     for document in corpus:
         example = example or document.docid

@@ -1,8 +1,8 @@
 """Corpus-level pruning: terms that occur in too many documents are removed from the vocabulary.
 
 The document frequency is approximate. It is counted over the documents of the training batches,
-and reset every ``period`` steps. At the end of a period, terms that occur in more than a share of
-gamma of the period's documents are removed for good. Gamma decreases from period to period.
+and reset every ``period`` steps. At the end of a period, terms are removed for good if they occur
+in more than the share gamma of the period's documents. Gamma decreases from period to period.
 """
 
 from __future__ import annotations

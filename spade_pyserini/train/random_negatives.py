@@ -11,7 +11,10 @@ POOL = 10_000  # documents of the corpus from which the negatives of all queries
 
 
 def lacks_negatives(ranking: Ranking, grades: Mapping[str, int], wanted: int) -> bool:
-    """Whether fewer than ``wanted`` hits are not relevant; False if no document is relevant."""
+    """Whether a ranking has fewer than ``wanted`` hits that are not relevant.
+
+    False if the query has no relevant document.
+    """
     others = sum(grades.get(hit.docid, 0) <= 0 for hit in ranking.hits)
     return others < wanted and any(grade > 0 for grade in grades.values())
 

@@ -13,8 +13,8 @@
 
 `spade_pyserini.train.settings` and `spade_pyserini.train.extension_settings` describe the sections.
 Names of collections are looked up below the data directory; paths are relative to the current
-folder. All names but ``collections`` are unique, so their sections can be left out, in files as in
-Python::
+folder. All names of settings except ``collections`` are unique, so their sections can be left out,
+in files and in Python::
 
     load_recipe("my.toml").with_settings(["tau=50", "cotraining.block=64"])
     make_recipe(backbone="minilm", corpus="pydoc", steps=100)
@@ -83,7 +83,7 @@ class Recipe:
 
     @property
     def training_collections(self) -> tuple[TrainingCollection, ...]:
-        """The tables ``[[data.collections]]``, or without any, the collection of ``[data]``."""
+        """The tables ``[[data.collections]]``; if there are none, the collection of ``[data]``."""
         if self.data.collections:
             return self.data.collections
         self.require("corpus")
@@ -232,7 +232,7 @@ def _parse(setting: str) -> tuple[str, Any]:
 
 
 def _change(recipe: Recipe, values: Mapping[str, Any], source: str) -> Recipe:
-    """Change settings, given by section or by name. Error messages name their ``source``."""
+    """Change settings, given by section or by name. Error messages begin with ``source``."""
     changes: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
         if key in SECTIONS and isinstance(value, dict):

@@ -57,7 +57,7 @@ class Run(NamedTuple):
     def claim(self, accelerator: Accelerator) -> None:
         """Write the recipe into the folder.
 
-        Stages call this once all inputs were read, so that a run with wrong inputs leaves the
+        Stages call this after all inputs are read, so that a run with wrong inputs leaves the
         folder free for a corrected recipe.
         """
         accelerator.wait_for_everyone()  # until all processes have checked for an older run

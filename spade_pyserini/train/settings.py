@@ -1,7 +1,7 @@
-"""The sections of a recipe with the settings of the paper, and of the data.
+"""The sections of a recipe that hold the data and the settings of the paper.
 
-The defaults are the paper's settings. The paper's symbols are given in parentheses. Names other
-than ``collections`` are unique over all sections and can be given with or without the section.
+The defaults are the paper's settings. The paper's symbols are given in parentheses. All names of
+settings except ``collections`` are unique, so a setting can be given with or without its section.
 `spade_pyserini.train.extension_settings` has the other sections.
 """
 
@@ -36,8 +36,8 @@ class ModelSettings:
     Beyond the paper:
 
     adapter_rank, adapter_layers, decoder_rank: as in `SpadeConfig`.
-    expansion_terms: documents can be expanded only with this many terms, the most frequent of the
-        training documents. 0 means those of ``init``, or all.
+    expansion_terms: number of terms that documents can be expanded with: the most frequent terms of
+        the training documents. 0 means the terms of ``init`` or, without ``init``, all terms.
     weighting_bias: approximate weight that a new weighting head gives to every term. With the
         paper's 0 and some seeds, the last ReLU sets most weights to 0.
     start_terms: for systems other than SpaDE with a masked-LM head. A new head gives a positive
@@ -151,8 +151,9 @@ class DataSettings:
 class OptimizationSettings:
     """How long and how fast to train.
 
-    warmup_steps, steps: steps of the warm-up stage, and of both stages together. With 0 steps, the
-        model ``init`` is saved with the settings of this recipe.
+    warmup_steps: number of steps of the warm-up stage.
+    steps: number of steps of both stages together. With 0 steps, the model ``init`` is saved with
+        the settings of this recipe.
     batch_size: number of queries in a batch, over all micro-batches and processes together.
     micro_batch: number of documents in one forward pass.
     weighting_rate, expansion_rate: learning rates of the two encoders.
@@ -195,7 +196,8 @@ class LossSettings:
 
     ranking_weight: weight of the ranking loss (Eq. 11, first term of Eq. 12). The paper uses 1;
         other values are useful with a teacher.
-    lambda_: weight of the point-wise loss (lambda, Eq. 12); for SparTerm, of the loss of its gates.
+    lambda_: weight of the point-wise loss (lambda, Eq. 12). For SparTerm, it is the weight of the
+        loss of the gates.
     flops, l1: beyond the paper, weights of two regularizers of the expansion encoder, in
         fine-tuning; ``flops`` is also for SPLADE. FLOPS lowers mainly the weights of frequent
         terms, and L1 lowers the weights of all terms.
@@ -259,7 +261,7 @@ class PruningSettings:
 class DevCollection:
     """One collection to validate on: a table ``[[validation.collections]]``.
 
-    corpus: documents, the training corpus if empty. queries, qrels: topics and judgements.
+    corpus: documents; if empty, the training corpus. queries, qrels: topics and judgements.
     pool: a TREC run; only its documents and the judged ones are searched.
     depth: number of documents that are taken from ``pool`` for each query; 0 means all.
     sample: only this many queries; 0 means all.

@@ -12,7 +12,8 @@ from spade_pyserini.progress import duration, duration_range
 
 logger = logging.getLogger(__name__)
 STEPS = 5  # steps to measure, after the first one, which also prepares memory and caches
-LESS, MORE = 0.9, 1.2  # the load of a machine changes: factors of the shortest and longest time
+# Factors of the shortest and the longest estimate, because the load of a machine changes.
+LESS, MORE = 0.9, 1.2
 
 
 class Work(NamedTuple):
@@ -30,7 +31,7 @@ class Work(NamedTuple):
 
 
 class TimeLeft:
-    """Call it after each step; after a few steps, it logs how long the rest will take.
+    """Call the object after each step. After a few steps, it logs how long the rest will take.
 
     The slowest and the fastest of these steps are ignored, so that a short interruption does not
     change the estimate. A run of fewer than four steps has no estimate.
@@ -70,7 +71,7 @@ class TimeLeft:
 
 
 def step_range(seconds: list[float]) -> tuple[float, float]:
-    """Return the shortest and the longest time; of three or more, without the two extremes."""
+    """Return the shortest and the longest time. Of three or more, the two extremes are ignored."""
     ordered = sorted(seconds)
     if len(ordered) > 2:
         ordered = ordered[1:-1]

@@ -1,4 +1,4 @@
-"""Files of queries, judgements and documents that `finetune` makes of tables, for training."""
+"""Write the files of queries, judgements and documents that `finetune` makes from tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RESULTS = ("best", "checkpoint", "checkpoint.old", "finished")  # files of a run
 
 
 def write_inputs(contents: Mapping[Path, str], run: Path) -> None:
-    """Write files into the folder of a run, by path.
+    """Write ``contents``, the texts of files by their paths, into the folder of a run.
 
     Raises `OutputExistsError` if the run has results that were trained with other contents.
     """

@@ -213,7 +213,7 @@ class SystemEncoder:
         return self._prune(self._weights(batch))
 
     def components(self, batch: list[list[int]]) -> tuple[Tensor, Tensor]:
-        """Return the weights of the terms in the texts, and of the added terms, [batch, n] each."""
+        """Return the weights of the texts' own terms and those of added terms, [batch, n] each."""
         weights, own = self._weights(batch), self.model.own_terms(batch)
         return weights * own, weights * ~own
 

@@ -32,9 +32,9 @@ def pool_by_word(
 ) -> Tensor:
     """Pool the weights of tokens by word, [batch, length] to [batch, words].
 
-    An occurrence of a word has the weight of its first WordPiece. With ``first``, the first
-    occurrence gives the weight of a word, otherwise the maximum over all occurrences. Words that
-    are not in ``words`` are left out.
+    An occurrence of a word has the weight of its first WordPiece. With ``first``, a word has the
+    weight of its first occurrence. Without it, a word has the largest weight of its occurrences.
+    Words that are not in ``words`` are left out.
     """
     columns = {word: column for column, word in enumerate(words)}
     places = [  # row, position of the first WordPiece, column

@@ -47,11 +47,11 @@ def static_weights(folder: Path, wordpieces: WordPieces) -> Tensor:
 def with_table(
     system: System, config: SystemConfig, weights: Tensor, source: Source, prompt: str = ""
 ) -> SystemEncoder:
-    """Return an encoder of documents whose query encoder uses ``weights`` of query terms, [|V|].
+    """Return the document encoder of a model that has a table of query term weights.
 
-    If ``source.fold`` is set, document vectors are multiplied by the weights, and queries are
-    boolean. Queries are also boolean if all weights are 1. Otherwise, query terms have the
-    weights. ``prompt`` is the text before every query.
+    ``weights`` [|V|] is the table. If ``source.fold`` is set, document vectors are multiplied by
+    the weights, and queries are boolean. Queries are also boolean if all weights are 1. In all
+    other cases, the query encoder uses the weights. ``prompt`` is the text before every query.
     """
     wordpieces, longest = system.wordpieces, config.max_length
     boolean = BooleanQueries(wordpieces, prompt)

@@ -42,7 +42,7 @@ def save_system(system: System, folder: Path, max_length: int, *, half: bool = F
 
 
 def without_adapters(system: System) -> System:
-    """Return a copy with adapters merged into the weights; the system itself if it has none."""
+    """Return a copy with adapters merged into the weights; without adapters, the system itself."""
     if not has_adapters(system):
         return system
     merged = copy.deepcopy(system)

@@ -28,7 +28,7 @@ SETTINGS = "config_sentence_transformers.json"
 TRANSFORMERS = ("Transformer", "MLMTransformer")
 POOLING, STATIC, ROUTER = "SpladePooling", "SparseStaticEmbedding", "Router"
 DENSE = ("Pooling", "Normalize", "Dense", "StaticEmbedding", "WordEmbeddings")
-DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # prompt names, the first that exists is used
+DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # the first name that exists is used
 ACTIVATIONS = ("relu", "log1p_relu")
 
 

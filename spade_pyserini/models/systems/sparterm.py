@@ -10,9 +10,9 @@ Queries are encoded in the same way by the same model. The paper does not say ho
 over the tokens; here it is the maximum, so a gate opens if sigmoid(gate_ij) is above 0.5 for at
 least one token.
 
-No checkpoint was published. The layout here: config.json of a masked-LM model with the architecture
-SparTerm and c as ``importance_scale``; the tensors of two masked-LM models, with the prefixes
-``importance.`` and ``gate.``.
+No checkpoint was published. In the layout here, config.json is that of a masked-LM model, with the
+architecture SparTerm and with c as ``importance_scale``. The weights are the tensors of two
+masked-LM models, with the prefixes ``importance.`` and ``gate.``.
 
 - Bai et al.: SparTerm, learning term-based sparse representation for fast text retrieval, 2020,
   https://arxiv.org/abs/2010.00768

@@ -27,7 +27,7 @@ class TildeV2(UniCoil):
 
     @property
     def left_out(self) -> frozenset[int]:
-        """Special tokens and unused vocabulary entries: boolean queries contain none."""
+        """Special tokens and unused vocabulary entries: boolean queries contain none of them."""
         return self.wordpieces.special_ids | self.wordpieces.unused_ids
 
 

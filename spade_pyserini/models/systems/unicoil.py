@@ -4,8 +4,8 @@
 
 for the term j and the hidden states h_i of the tokens t_i. The same model weighs the tokens of a
 query; there, the weight of a repeated token is the sum of its weights. Models whose name contains
-noexp expect plain documents, the others expect documents that docT5query or TILDE has expanded
-(`spade encode --expansions`).
+noexp expect plain documents. The other models expect documents that docT5query or TILDE has
+expanded (`spade encode --expansions`).
 
 - Lin, Ma: A few brief notes on DeepImpact, COIL, and a conceptual framework for information
   retrieval techniques, 2021, https://arxiv.org/abs/2106.14807

@@ -19,8 +19,8 @@ from spade_pyserini.models.wordpieces import WordPieces
 class WordSystem(System):
     """A system whose terms are the words of the text. Words with an unknown token are left out.
 
-    ``first``: whether the first occurrence gives the weight of a word; otherwise it is the maximum
-    over all occurrences.
+    ``first``: if True, a word has the weight of its first occurrence; if False, the largest weight
+    of its occurrences.
     """
 
     terms_are_words = True

@@ -4,9 +4,10 @@
 
 The stage measures every combination of the recipe's ``alphas`` and ``prune_ratios``: the mean
 nDCG@10 over the validation collections, and the mean number of terms in a document. Of all
-combinations whose nDCG@10 is at most ``tolerance`` (a share, 0.005 is 0.5 %) below the best one, it
-chooses the one with the fewest terms. ``settings.json`` has all figures. ``best`` is the model
-``init`` with the chosen settings and the recipe's other settings of the section ``term_weights``.
+combinations whose nDCG@10 is at most ``tolerance`` below the best nDCG@10, the stage chooses the
+combination with the fewest terms. ``tolerance`` is a share: 0.005 is 0.5 %. ``settings.json`` has
+all figures. ``best`` is the model ``init`` with the chosen settings and the recipe's other settings
+of the section ``term_weights``.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ RESULTS = "settings.json"
 
 
 class Measured(NamedTuple):
-    """The figures of a combination: means over the collections, and nDCG@10 of each."""
+    """The figures of a combination: means over the collections, and nDCG@10 of each collection."""
 
     alpha: float
     prune_ratio: float

@@ -3,9 +3,9 @@
     spade train --stage masked-lm --recipe mini --set corpus=TEXTS --output my-head
     spade train --recipe mini --set init=my-head/best ... --output my-model
 
-Some WordPieces of each document are masked, and the expansion encoder is trained to predict them:
-its head, and its transformer or adapters with the learning rate ``expansion_rate`` (0 freezes
-them).
+Some WordPieces of each document are masked, and the expansion encoder is trained to predict them.
+Its head is trained, and its transformer or adapters are trained with the learning rate
+``expansion_rate`` (0 freezes them).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class MaskedBatch(NamedTuple):
 def fit_masked_lm(
     recipe: Recipe, output: str | Path, *, resume: bool = False, data_dir: DataDir = None
 ) -> Path:
-    """Train for ``recipe.optimization.steps``; returns a model folder for the setting ``init``."""
+    """Train for ``recipe.optimization.steps`` steps; returns a folder for the setting ``init``."""
     run = Run(STAGE, recipe, Path(output), data_dir)
     return run.execute(lambda run: MaskedLMTrainer(run).train(), resume=resume)
 

@@ -61,7 +61,7 @@ class QueryPool(Extension):
         scores: Scores,
         bm25: list[BM25Teacher],
     ) -> None:
-        """``scores``: as `Extension.scores`. ``bm25``: a teacher for each collection, or empty."""
+        """``scores``: as `Extensions.scores`. ``bm25``: a teacher for each collection, or empty."""
         self.settings, self.data = settings, data
         self.queries, self.embeddings = queries, embeddings
         self.student_scores, self.bm25 = scores, bm25

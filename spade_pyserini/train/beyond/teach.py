@@ -2,11 +2,12 @@
 
     spade train --stage teach --recipe my.toml --data-dir DIR --output runs/train.teachers
 
-The candidates of a query are its relevant documents, then the first hits of BM25 and of the first
-bi-encoder among the teachers, in turn, up to the number that the setting ``candidates`` gives.
-Every teacher scores every candidate. The score of a candidate is the sum of the teachers' scores,
-each times its ``weight``. The scores are not normalized for each query: a cross-encoder's scores
-show whether any candidate answers the query at all, and the softmax of distillation needs that.
+The candidates of a query are its relevant documents, followed by hits that are taken in turn from
+the rankings of BM25 and of the first bi-encoder among the teachers. The setting ``candidates``
+limits their number. Every teacher scores every candidate. The score of a candidate is the sum of
+the teachers' scores, each multiplied by the teacher's ``weight``. The scores are not normalized for
+each query: a cross-encoder's scores show whether any candidate answers the query at all, and the
+softmax of distillation needs that.
 
 ``teacher.<corpus>.<topics>.txt`` is a TREC run with these scores, for the settings ``teacher`` and
 ``negatives``. ``teachers.json`` lists the teachers with their checksums. The folder ``cache`` holds

@@ -42,7 +42,7 @@ class BM25Teacher:
     """BM25 on WordPieces: a lexical teacher, robust out of domain.
 
     On collections that the dense teacher was not trained for, the sum of both scores ranks better
-    than either.
+    than either score alone.
     """
 
     def __init__(self, wordpieces: WordPieces, counts: TermCounts, max_length: int) -> None:

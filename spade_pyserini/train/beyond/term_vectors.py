@@ -11,9 +11,9 @@ first step on, the head then expands a document with the terms of queries that i
 
 The vector of a term is w_t (M e_t + b + U_t V): a map of its centred input embedding e_t, an offset
 b that all terms share, and a low-rank part of its own (``decoder_rank``). In the head, M is the
-transform, U and V M^-1 are the difference from the embeddings, and w_t is the weight of the query
-term, which starts as the term's idf. The head does not centre embeddings and has no b: both would
-shift all logits of a token equally.
+transform, and the product of U and V M^-1 is the difference between the output weights and the
+embeddings. w_t is the weight of the query term; it starts as the term's idf. The head neither
+centres the embeddings nor has b, because both would shift all logits of a token equally.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 A collection without ``qrels`` and ``triples`` takes its samples from the run ``negatives``, for
 example a run of a dense model. The first hit of a query is the positive if its score is at least
-``least_score``; the last hits are the negatives, or with ``choose_negatives = "spread"``, hits that
-are spread evenly over the others. These labels are noisy, so a teacher is required.
+``least_score``. The negatives are the last hits or, with ``choose_negatives = "spread"``, hits that
+are spread evenly over the ranking after the first hit. These labels are noisy, so a teacher is
+required.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class DeepCTObjective(WordObjective):
         return {"regression": errors.sum() / present.sum().clamp(min=1)}
 
     def recalls(self, samples: list[int]) -> tuple[Tensor, Tensor]:
-        """Two tensors [D, words]: the QTR of each word; whether the document contains the word."""
+        """Two tensors [D, words]: the QTR of each word, and True for words in the document."""
         docids, words = self.documents(samples), self.words(samples)
         columns = {word: column for column, word in enumerate(words)}
         targets = torch.zeros(len(docids), len(words))

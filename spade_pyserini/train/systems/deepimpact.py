@@ -1,4 +1,4 @@
-"""DeepImpact: words are weighted by `models.systems.deepimpact`, queries are boolean, over words.
+"""DeepImpact: `models.systems.deepimpact` weights words; queries are boolean, over words.
 
     s(q, d) = sum_{j in q} w_dj
     loss = -log(e^s(q, d+) / (e^s(q, d+) + e^s(q, d-)))

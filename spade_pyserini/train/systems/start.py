@@ -102,25 +102,24 @@ def _new_system(recipe: Recipe) -> System:
 
 
 def _initial_system(recipe: Recipe) -> System:
-    """Return the model ``init`` or, if that is a SpaDE model, a new system on one encoder of it."""
+    """Return the model ``init`` or, if it is a SpaDE model, a new system on one of its encoders."""
     settings = recipe.model
     kind, init = TRAINED[settings.system].model, str(settings.init)
     if recognise(resolve_model(init)) == SPADE:
         return _new_system(recipe)
     encoder = load_encoder(init, fold=False)
     if not isinstance(encoder, SystemEncoder) or not isinstance(encoder.model, kind):
-        message = f"recipe: init={init} is a model of the system {encoder.system}, not of"
-        raise UsageError(
-            f"{message} {settings.system}; set init to a model of that system, or of SpaDE"
-        )
+        message = f"recipe: the model init={init} belongs to the system {encoder.system}, but the"
+        cure = f"set init to a model of {settings.system} or of SpaDE"
+        raise UsageError(f"{message} recipe trains {settings.system}; {cure}")
     return encoder.model
 
 
 def spade_backbone(name: str, masked_lm: bool) -> Backbone:
-    """The transformer of one of the two encoders of a SpaDE model, and its tokenizer.
+    """Return the transformer of one of a SpaDE model's two encoders, and the tokenizer.
 
-    With ``masked_lm``, the transformer of the expansion encoder and its masked-LM head. Otherwise,
-    the transformer of the weighting encoder.
+    With ``masked_lm``, this is the transformer of the expansion encoder, with its masked-LM head.
+    Without it, this is the transformer of the weighting encoder.
     """
     model = SpadeModel.from_pretrained(name)
     if not masked_lm:
@@ -156,9 +155,10 @@ def sparsify(system: System, texts: list[str], recipe: Recipe) -> None:
 
 
 def system_optimizer(system: System, recipe: Recipe) -> torch.optim.AdamW:
-    """The optimizer, with the learning rates of the SpaDE encoder with the same kind of head.
+    """Return the optimizer.
 
-    That is the expansion encoder for a masked-LM head, otherwise the weighting encoder.
+    Systems with a masked-LM head have the learning rates of SpaDE's expansion encoder. All other
+    systems have those of its weighting encoder.
     """
     settings = recipe.optimization
     masked_lm = isinstance(system, MaskedLMSystem)

@@ -1,4 +1,4 @@
-"""TILDEv2: documents are encoded by `models.systems.tildev2`, queries are boolean.
+"""TILDEv2: `models.systems.tildev2` encodes documents; queries are boolean.
 
     s(q, d) = sum_{j in q} w_dj
     loss = -log(e^s(q, d+) / sum_{d in batch} e^s(q, d))

@@ -102,7 +102,7 @@ def system_scores(encoder: DocumentEncoder, dev: DevSet) -> tuple[Tensor, int]:
 
 
 def _matrix(queries: list[dict[str, int]], columns: Sequence[str]) -> Tensor:
-    """The weight of the term of each column in each query, [queries, columns]."""
+    """Return the weight that each query gives to each column's term, [queries, columns]."""
     numbers = {term: number for number, term in enumerate(columns)}
     matrix = torch.zeros(len(queries), len(columns))
     for row, weights in enumerate(queries):

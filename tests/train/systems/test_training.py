@@ -131,7 +131,7 @@ def test_a_system_continues_from_its_own_model(recipe: Recipe, tmp_path: Path) -
     before = load_encoder(best)
     assert isinstance(before, SystemEncoder)
     assert torch.equal(running.model.bias, before.model.bias)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="is a model of the system tilde, not of unicoil"):
+    with pytest.raises(UsageError, match="the system tilde, but the recipe trains unicoil"):
         trainer(recipe, "unicoil", tmp_path / "third", init=str(best))
 
 
