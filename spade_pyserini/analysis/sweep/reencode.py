@@ -28,8 +28,8 @@ def check_origin(manifest: VectorManifest, origin: Origin | None) -> None:
     if _digests(origin.corpus, settings.shard_size) != [
         shard.input_sha256 for shard in manifest.shards
     ]:
-        message = "the components were made from other documents than this corpus has"
-        raise ArtifactError(f"{message}; give the corpus that they were made from with corpus=NAME")
+        message = "the components were made from other documents than those of this corpus"
+        raise ArtifactError(f"{message}; give the corpus of the components with corpus=NAME")
 
 
 def _digests(corpus: Corpus, shard_size: int) -> list[str]:
