@@ -65,7 +65,7 @@ def main() -> None:
 def build(source: Path, output: Path, builder: str, threads: int) -> float:
     """Build an index and return the seconds it took.
 
-    The vectors are not checked, because the check takes both builders the same time.
+    The vectors are not checked, so the time is that of the builder alone.
     """
     code = (
         "import sys, time\n"

@@ -297,7 +297,7 @@ ENGINES: dict[str, Callable[[argparse.Namespace, int], Any]] = {
 
 
 def measure_open(options: argparse.Namespace, size: int, engine: str) -> dict[str, Any]:
-    """Measure in seconds: open an index for the first time, open it again, and search once.
+    """Return the seconds of the first opening of an index, of the second opening, and of a search.
 
     When an index is opened for the first time, its checksums are verified. Libraries are loaded
     before the measurement. Files that were just written are in the operating system's cache.

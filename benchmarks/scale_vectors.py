@@ -136,7 +136,7 @@ def document(random: Any) -> tuple[str, int, list[str]]:
 
 
 def mixed_words(random: Any, first: list[str], second: list[str], share: float) -> list[str]:
-    """Return the words of the first text with a passage replaced by one of the second text."""
+    """Replace a passage of the first text by a passage of the second; return the words."""
     size = min(round(share * len(first)), len(second))
     start = random.integers(len(first) - size + 1)
     begin = random.integers(len(second) - size + 1)

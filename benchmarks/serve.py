@@ -17,8 +17,8 @@ server. The texts come from a second index, which this script builds and keeps o
 code would open the second index again for every hit). The answers of both servers to all topics
 must be equal.
 
-The soak test (``--soak N``) sends N requests to `spade serve` and prints its resident memory after
-each tenth of them.
+The soak test (``--soak N``) sends N requests to `spade serve` and prints the server's resident
+memory after each tenth of the requests.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
 
 
 def write_collection(folder: Path, length: int) -> None:
-    """Write a corpus of texts with at least ``length`` words, queries, qrels and negatives."""
+    """Write queries, qrels, negatives and a corpus whose texts have at least ``length`` words."""
     texts = long_texts(length)
     with (
         (folder / "corpus.jsonl").open("w") as corpus,

@@ -38,7 +38,7 @@ class Commands:
         self.monkeypatch.setattr(sys, "argv", ["spade", *words])
         self.capfd.readouterr()
         self.caplog.clear()
-        # `spade sweep` changes the level of this logger.
+        # `spade sweep` changes the level of this logger; it is restored afterwards.
         index_logger = logging.getLogger("spade_pyserini.index")
         level = index_logger.level
         try:

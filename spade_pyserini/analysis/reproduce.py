@@ -43,7 +43,7 @@ def with_seed(condition: Condition, seed: int) -> Condition:
 
 
 def command_lines(condition: Condition, model: str | None = None) -> list[list[str]]:
-    """Return the words of each command after ``spade``; ``model`` replaces OWNER/MODEL."""
+    """Return each command as a list of words, without ``spade``; ``model`` replaces OWNER/MODEL."""
     lines = [split_command(command) for command in condition.commands]
     if model is not None:
         lines = [[model if word == ANY_MODEL else word for word in line] for line in lines]

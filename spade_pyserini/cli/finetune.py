@@ -32,9 +32,9 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--pairs",
         metavar="FILE|DIR",
-        help="pairs of a query and a relevant text or, with --corpus, the id of a relevant "
-        "document: .csv, .tsv, .jsonl, .json or .parquet; without --corpus, the texts are the "
-        "documents",
+        help="a .csv, .tsv, .jsonl, .json or .parquet file of pairs, or a folder of such files; a "
+        "pair is a query and a relevant text or, with --corpus, a query and the id of a relevant "
+        "document; without --corpus, the texts are the documents",
     )
     add("--queries", metavar="NAME|FILE", help=f"instead of --pairs: {arguments.TOPICS_HELP}")
     add("--qrels", metavar="NAME|FILE", help=f"judgements of --queries: {arguments.QRELS_HELP}")

@@ -44,7 +44,7 @@ def test_figures_of_an_index(tiny_index: Path, tiny_vectors: Path, run: Commands
 def test_terms_that_the_model_adds_to_many_documents(
     tiny_index: Path, tiny_vectors: Path, tmp_path: Path, run: Commands
 ) -> None:
-    """A term of many vectors is noise if no text contains it, not if all these texts do."""
+    """A term of many vectors is noise if no text has it, but not if the texts have it, too."""
     vectors = [vector.impacts for vector in read_vectors(tiny_vectors)]
     numbers = Counter(term for vector in vectors for term in vector)
     term, most = numbers.most_common(1)[0]

@@ -34,7 +34,7 @@ def german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_command_with_topics_or_qrels_names_their_columns() -> None:
-    """The same flags in all commands; `--queries` of finetune is `--topics` of the others."""
+    """All these commands have the same flags. For finetune, ``--queries`` are the topics."""
     seen = []
     for name in registry.SUMMARIES:
         names = {action.dest for action in registry.load(name).parser()._actions}
@@ -61,7 +61,7 @@ def test_evaluate(german: Path, run: Commands) -> None:
     assert result.code == 0, result.err
     assert "queries from `anfrage`, documents from `artikel`, grades from `note`" in result.err
     assert [line.split()[1] for line in result.out.splitlines()[2:4]] == ["1.0000", "0.7500"]
-    # Without grades, the document that is not relevant counts as relevant, too.
+    # If the column of grades is not read, the document of grade 0 counts as relevant, too.
     every = run(*call, *QRELS_FLAGS[:-1], "")
     assert "all judged documents are relevant (grade 1)" in every.err
     assert [line.split()[1] for line in every.out.splitlines()[2:4]] == ["1.0000", "1.0000"]

@@ -110,7 +110,7 @@ def test_long_documents_are_reported(
 def test_long_passages_are_reported_with_a_smaller_window(
     run: Commands, tiny_model_folder: Path, tmp_path: Path
 ) -> None:
-    """The model folder is called best, as training names it, so its parent names the vectors."""
+    """Training names the model folder ``best``, so its parent's name is the name of the model."""
     shutil.copytree(tiny_model_folder, tmp_path / "my-model" / "best")
     corpus = long_corpus(tmp_path / "long.jsonl")
     arguments = ("--corpus", corpus, "--model", tmp_path / "my-model" / "best")

@@ -45,7 +45,7 @@ def test_settings_of_a_recipe(run: Commands, tmp_path: Path) -> None:
     flags = flag_names(registry.load("train").parser())
     assert with_flags("add queries=FILE", flags) == "add --set queries=FILE"
     assert with_flags("pass resume=True", flags) == "pass --resume"
-    # Recipes have no such setting.
+    # Recipes have no setting `query_field`.
     assert with_flags("with query_field=COLUMN,", flags) == "with query_field=COLUMN,"
     result = run("train", "--recipe", "mini", "--output", tmp_path / "model")
     assert result.code == 2

@@ -49,7 +49,7 @@ def test_anserini_does_not_outlive_us(tiny_vectors: Path, tmp_path: Path) -> Non
         assert time.monotonic() < deadline
         time.sleep(0.01)
     children = _children(process.pid)
-    time.sleep(0.5)  # until the child has asked the kernel to kill it with its parent
+    time.sleep(0.5)  # until the kernel is set to kill the child when its parent dies
     process.kill()
     process.wait()
     while any(Path(f"/proc/{pid}").exists() for pid in children):

@@ -128,7 +128,7 @@ def test_documents_are_deleted(
     with pytest.raises(NotFoundError, match="has no document 'd3'; nothing was deleted"):
         delete_documents(index, ["d3", "d5"])
     with pytest.raises(NotFoundError, match="has no document"):
-        # How Python reads a byte of the shell that is not UTF-8.
+        # Python turns a byte of the command line that is not UTF-8 into a lone surrogate.
         delete_documents(index, ["d5", "\udcff"])
     assert run("index", "--delete", "d5", "d6", "--output", index).code == 0
     assert IndexManifest.load(index).documents == 26

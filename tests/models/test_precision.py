@@ -16,7 +16,7 @@ TEXTS = ["the old cat sleeps in the tree", "delete a folder", "a red fish"]
 
 @pytest.fixture
 def encoder(tiny_model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> SpadeEncoder:
-    """An encoder that accepts bf16 on any CPU; bf16 is only slower on a CPU without support."""
+    """An encoder that accepts bf16 on any CPU: without the CPU's support, bf16 is only slow."""
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True})
     return SpadeEncoder.from_pretrained(tiny_model_folder)
 

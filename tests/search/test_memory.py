@@ -33,7 +33,7 @@ print(json.dumps(megabytes))
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_process_that_searches_does_not_grow(tiny_index: Path, tmp_path: Path) -> None:
-    """2,000 queries with 1,000 hits each. Java's compiler temporarily takes about 50 MB."""
+    """Run 2,000 queries with 1,000 hits each. Java's compiler temporarily takes about 50 MB."""
     words = [word for word in WORDS if not word.startswith("##")]
     (tmp_path / "v").mkdir()
     with (tmp_path / "v" / "a.jsonl").open("w") as stream:

@@ -146,5 +146,5 @@ def test_ctrl_c_while_workers_start(tiny_model_folder: Path, tmp_path: Path) -> 
     while subprocess.run(workers, capture_output=True, check=False).returncode:
         assert process.poll() is None
         time.sleep(0.01)
-    time.sleep(1)  # the workers import torch
+    time.sleep(1)  # so that the workers are importing torch when Ctrl-C arrives
     ctrl_c(process)

@@ -53,7 +53,7 @@ def faq(pairs: list[str], tmp_path: Path, tiny_corpus: Path) -> Path:
 
 
 def run_printed_commands(result: Result, run: Commands) -> list[str]:
-    """Run the commands that ``spade finetune`` has printed; returns them."""
+    """Run the commands that ``spade finetune`` has printed; return them."""
     commands = [line for line in result.out.splitlines() if line.startswith("spade ")]
     for command in commands:
         done = run(*shlex.split(command)[1:])
@@ -136,7 +136,7 @@ def test_tables_of_queries_and_judgements_with_any_columns(
     assert read_qrels("mine/inputs/qrels.txt") == read_qrels("qrels.txt")
     assert run("finetune", *call, "note").out == result.out
     run_printed_commands(result, run)
-    # Another column is other data: the finished model must not be shown as if it had seen them.
+    # Grades from another column are other data, on which the finished model was not trained.
     other = run("finetune", *call, "andere")
     assert other.code == 1 and "qrels.txt would change; choose another output" in other.err
     assert read_qrels("mine/inputs/qrels.txt") == read_qrels("qrels.txt")

@@ -17,7 +17,7 @@ def messages(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 
 
 def call(work: Work, seconds: list[float], monkeypatch: pytest.MonkeyPatch, first: int = 1) -> None:
-    """Call it after steps that take so many seconds, the first of which has number ``first``."""
+    """Call a `TimeLeft` after each step. ``seconds``: times of the steps, from number ``first``."""
     clock = 0.0
     timer = TimeLeft(work)
     monkeypatch.setattr(time, "perf_counter", lambda: clock)
@@ -29,9 +29,10 @@ def call(work: Work, seconds: list[float], monkeypatch: pytest.MonkeyPatch, firs
 def test_the_estimate_includes_validations(
     messages: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first step is slow, and the computer was busy once; both do not matter."""
+    """The slow first step, and a step while the computer was busy, do not change the estimate."""
     call(WORK, [90.0, 10.0, 10.0, 200.0, 10.0, 10.0, 10.0, 10.0], monkeypatch)
-    # 54 steps of 10 seconds and 4 validations of 30: 660 seconds, of which 0.9 and 1.2 parts.
+    # 54 steps of 10 seconds and 4 validations of 30 seconds take 660 seconds. The range is 0.9 to
+    # 1.2 times this time.
     assert messages.messages == [
         "step 6 of 60: 10 to 13 minutes left on this machine, with 4 validations; a step takes "
         "10.0 seconds, and the work before training took 2 minutes"

@@ -28,7 +28,7 @@ def check_origin(manifest: VectorManifest, origin: Origin | None) -> None:
     if _digests(origin.corpus, settings.shard_size) != [
         shard.input_sha256 for shard in manifest.shards
     ]:
-        message = "this corpus does not have the documents from which the components were made"
+        message = "the components were made from other documents than those of this corpus"
         raise ArtifactError(f"{message}; give the corpus of the components with corpus=NAME")
 
 
@@ -54,7 +54,7 @@ def encode_components(folder: Path, k: int, manifest: VectorManifest, origin: Or
 
 
 def _configured(encoder: DocumentEncoder, manifest: VectorManifest, k: int) -> DocumentEncoder:
-    """Return the encoder with this ``k`` and the other settings of the vectors."""
+    """Return the encoder with the settings of the vectors, but this ``k``."""
     settings = manifest.settings
     names = ("alpha", "max_length", "prune_ratio", "corpus_gamma")
     return encoder.with_settings(k=k, **{name: getattr(settings, name) for name in names})

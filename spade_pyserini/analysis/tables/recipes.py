@@ -36,9 +36,10 @@ class Budget:
 def row_recipe(table: Table, row: Row, budget: Budget) -> Recipe:
     """Return the recipe of a row.
 
-    It is the recipe of the table with some changes: settings in which the system's own recipe
-    differs from the recipe `BASE` are taken from the system's own recipe. Settings that are numbers
-    of steps are scaled, so that they are the same share of all steps as in `BASE`.
+    It is the recipe of the table with these changes: a setting whose value differs between the
+    system's own recipe and the recipe `BASE` gets the value of the system's own recipe. Numbers of
+    steps (warm-up, pruning period, validation interval) are multiplied by the steps of the budget
+    and divided by the steps of `BASE`.
     """
     recipe = load_recipe(table.recipe)
     own, base = load_recipe(row.recipe).flat(), load_recipe(BASE).flat()

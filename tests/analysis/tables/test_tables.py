@@ -72,7 +72,7 @@ def test_the_command(table: Table, run: Commands, tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "systems.4-0"
     text = done.out
     for name in TINY:
-        # In the tables of two collections, of costs and of the paper.
+        # Each system is in four tables: those of two collections, of costs and of the paper.
         assert text.count(f"\n{name} ") >= 4
     assert "uniCOIL: training\nuniCOIL: tiny\nuniCOIL: pool\n" in text
     svg = (folder / "tradeoff.svg").read_text()

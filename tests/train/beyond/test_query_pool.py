@@ -54,7 +54,7 @@ def open_pool(recipe: Recipe, folder: Path) -> tuple[Trainer, QueryPool]:
 
 
 def test_the_nearest_queries_and_the_scores_of_the_teachers(recipe: Recipe, tmp_path: Path) -> None:
-    """The loss of a batch equals one that is computed pair by pair."""
+    """The loss of a batch equals the loss that the test computes pair by pair."""
     (tmp_path / "more.tsv").write_text("x1\ta dog in the garden\nx2\tthe old cat\n")
     taught = recipe.change(
         pool=(str(tmp_path / "more.tsv"),),
