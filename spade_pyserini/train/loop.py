@@ -34,8 +34,9 @@ from spade_pyserini.train.pruning import DocumentFrequency
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import draw_curves, write_card
 from spade_pyserini.train.run import AfterStep, Run
-from spade_pyserini.train.samples import DataDir
+from spade_pyserini.train.samples import DataDir, spread
 from spade_pyserini.train.selection import ModelSelection
+from spade_pyserini.train.sparse_start import SAMPLE, lower_expansion_bias
 from spade_pyserini.train.step import Encode, LossParts, backward
 from spade_pyserini.train.systems.trainer import SystemTrainer
 from spade_pyserini.train.training_loop import TrainingLoop
@@ -82,6 +83,8 @@ class Trainer(TrainingLoop):
         model = start_model(recipe).to(self.accelerator.device)
         dev = load_dev_sets(recipe, model.wordpieces, run.data_dir)
         self.model, extensions = extend(run, self.data, model)
+        texts = spread(list(self.data.documents.values()), SAMPLE)
+        lower_expansion_bias(self.model, texts, recipe.model.start_terms)
         self.objective = Objective(recipe, self.data, self.model, extensions)
         self.trained = [x for x in ENCODERS if recipe.cotraining.strategy in (*DUAL, x)]
         self.optimizers = {

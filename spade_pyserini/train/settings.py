@@ -40,9 +40,10 @@ class ModelSettings:
         the training documents. 0 means the terms of ``init`` or, without ``init``, all terms.
     weighting_bias: approximate weight that a new weighting head gives to every term. With the
         paper's 0 and some seeds, the last ReLU sets most weights to 0.
-    start_terms: for systems other than SpaDE with a masked-LM head. A new head gives a positive
-        weight to half of the vocabulary, so the bias of its output layer is lowered before training
-        such that a document has about this many terms. 0 does not change the bias.
+    start_terms: for models with a masked-LM head. A new head gives a positive weight to half of the
+        vocabulary, so the bias of its output layer is lowered before training such that a document
+        has about this many terms. 0 does not change the bias. Systems other than SpaDE ignore this
+        setting if ``init`` is a trained model of the system.
     half: save the weights in 16 bits.
     calibration_sample: number of training documents from which the scale of quantization is
         computed each time that a model is saved.
@@ -68,8 +69,6 @@ class ModelSettings:
     def __post_init__(self) -> None:
         known = self.system in ("", *SYSTEMS)
         check(f"system must be empty for SpaDE, or one of {', '.join(SYSTEMS)}", known)
-        needless = self.start_terms and not self.system
-        check("start_terms is for systems other than SpaDE; set start_terms=0", not needless)
         check("dropout must be from 0 to below 1", 0 <= self.dropout < 1)
         check_positive(self, ("calibration_sample",))
         names = ("adapter_rank", "adapter_layers", "decoder_rank", "expansion_terms")

@@ -13,6 +13,7 @@ from torch import nn
 
 from spade_pyserini.errors import SpadeError, UsageError
 from spade_pyserini.progress import counting_bar
+from spade_pyserini.train.attention import choose_attention
 from spade_pyserini.train.beyond.unlabelled import samples_from_run
 from spade_pyserini.train.checkpoint import Counter, TrainingState
 from spade_pyserini.train.data import TrainingData, load_training_data
@@ -77,6 +78,7 @@ class TrainingLoop(ABC):
         Continues after the last checkpoint, if there is one.
         """
         steps, settings = self.recipe.optimization.steps, self.recipe.validation
+        choose_attention(self.model, self.recipe, self.accelerator.device.type)
         self._restore()
         with counting_bar("training", "steps", steps, self.step) as bar:
             while self.step < steps and self.selection.worse < settings.patience:

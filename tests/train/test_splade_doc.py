@@ -80,3 +80,16 @@ def test_a_trained_model_is_a_model_like_others(splade_doc: Recipe, tmp_path: Pa
     assert (model.config.k, model.config.alpha, model.config.saturate) == (0, 1.0, True)
     (vector,) = model.encode(["the old cat"])
     assert len(vector) > 3  # more than the document's own terms
+
+
+def test_a_new_head_starts_with_few_terms(splade_doc: Recipe, tmp_path: Path) -> None:
+    terms = []
+    for number in (0, 12):
+        recipe = splade_doc.change(start_terms=number)
+        running = Trainer(Run("train", recipe, tmp_path / str(number)))
+        ids = running.model.wordpieces.document_ids(list(running.data.documents.values()), 32)
+        running.model.eval()
+        with torch.no_grad():
+            vectors = running.encode("expansion", ids)
+        terms.append((vectors > 0).sum(dim=1).float().mean().item())
+    assert terms[0] > 30 and 6 < terms[1] < 20

@@ -23,6 +23,7 @@ from spade_pyserini.train.encoders import SIMILAR
 from spade_pyserini.train.extension_settings import TermWeightSettings
 from spade_pyserini.train.optimizers import adamw
 from spade_pyserini.train.recipe import Recipe
+from spade_pyserini.train.sparse_start import activation_limit
 from spade_pyserini.train.systems.registry import TRAINED
 
 # Settings that only SpaDE has, and the values that switch them off.
@@ -145,12 +146,7 @@ def sparsify(system: System, texts: list[str], recipe: Recipe) -> None:
         return
     system.eval()
     ids = system.wordpieces.document_ids(texts, recipe.model.max_length)
-    limits = []
-    for start in range(0, len(ids), SIMILAR):
-        inputs = pad_batch(ids[start : start + SIMILAR], system.kept.device)
-        values = system.activations(*inputs)[:, system.kept]
-        limits.append(values.topk(min(number, values.shape[1])).values[:, -1])
-    system.lower(torch.cat(limits).mean().item())
+    system.lower(activation_limit(system.activations, ids, system.kept, number))
     system.normalise(*pad_batch(ids[:SIMILAR], system.kept.device))
 
 

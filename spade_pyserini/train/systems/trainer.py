@@ -16,6 +16,7 @@ from spade_pyserini.train.optimizers import step as step_optimizer
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.run import Run
 from spade_pyserini.train.samples import spread
+from spade_pyserini.train.sparse_start import SAMPLE
 from spade_pyserini.train.step import backward
 from spade_pyserini.train.systems.registry import TRAINED
 from spade_pyserini.train.systems.start import (
@@ -26,8 +27,6 @@ from spade_pyserini.train.systems.start import (
 )
 from spade_pyserini.train.systems.validation import SystemSelection
 from spade_pyserini.train.training_loop import TrainingLoop
-
-SAMPLE = 64  # documents from which the initial bias of a masked-LM head is computed
 
 
 class SystemTrainer(TrainingLoop):

@@ -171,8 +171,6 @@ def test_a_new_head_starts_with_few_terms(recipe: Recipe, tmp_path: Path, name: 
         assert torch.equal(one, two)
     with pytest.raises(UsageError, match="has no setting model"):
         trainer(recipe, "unicoil", tmp_path / "other", start_terms=3)
-    with pytest.raises(UsageError, match="start_terms is for systems other than SpaDE"):
-        recipe.change(start_terms=3)
 
 
 def loading_report(kind: Any, folder: Path) -> dict[str, Any]:
