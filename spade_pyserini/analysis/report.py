@@ -84,7 +84,7 @@ def html_report(
             if baseline
         ),
         *([] if compared else [_lowest(comparison, shown)]),
-        shown.documents_section(qrels, runs, options.find),
+        shown.documents_section(qrels, runs, options.find, options.level),
     ]
     if options.breakdown:
         header, *rows = read_csv(options.breakdown)

@@ -32,14 +32,21 @@ class ShownTopics:
         return f"{qid} {self._texts.get(qid, '')}".strip()
 
     def documents_section(
-        self, qrels: Qrels, runs: Mapping[str, list[Ranking]], find: FindDocuments | None = None
+        self,
+        qrels: Qrels,
+        runs: Mapping[str, list[Ranking]],
+        find: FindDocuments | None = None,
+        level: int = 1,
     ) -> str:
-        """Return a section with the first documents of each run for each topic."""
+        """Return a section with the first documents of each run for each topic.
+
+        Documents with a grade of ``level`` or more are listed as relevant.
+        """
         ranked = {
             name: {ranking.qid: [hit.docid for hit in ranking.hits[:DEPTH]] for ranking in run}
             for name, run in runs.items()
         }
-        relevant = {qid: _relevant(qrels, qid) for qid in self.anchors}
+        relevant = {qid: _relevant(qrels.get(qid, {}), level) for qid in self.anchors}
         documents: Mapping[str, Document] = {}
         if find:
             docids = {docid for docids in relevant.values() for docid in docids}
@@ -64,10 +71,9 @@ class ShownTopics:
         return elements.section("Documents", elements.paragraph(note), *topics)
 
 
-def _relevant(qrels: Qrels, qid: str) -> list[str]:
-    """Return at most `RELEVANT` relevant documents of a topic, highest grades first."""
-    judged = qrels.get(qid, {})
-    docids = sorted((docid for docid in judged if judged[docid] > 0), key=lambda d: -judged[d])
+def _relevant(judged: Mapping[str, int], level: int) -> list[str]:
+    """Return at most `RELEVANT` documents with a grade of ``level`` or more, the highest first."""
+    docids = sorted((docid for docid in judged if judged[docid] >= level), key=lambda d: -judged[d])
     return docids[:RELEVANT]
 
 

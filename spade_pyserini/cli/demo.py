@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from spade_pyserini.cli import arguments
 from spade_pyserini.cli.main import call
+from spade_pyserini.formats.tables import counted
 from spade_pyserini.formats.vector_manifest import manifest_path
 from spade_pyserini.progress import duration
 
@@ -147,9 +148,8 @@ def _announcement() -> str:
     has_affinity = hasattr(os, "sched_getaffinity")  # macOS does not have this function
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     seconds = documents / (DOCUMENTS_PER_SECOND * cores) + OTHER_SECONDS
-    return (
-        f"{what}. On {cores} cores this takes about {duration(seconds)}, most of it for encoding."
-    )
+    where = f"On {counted(cores, 'core')}"
+    return f"{what}. {where} this takes about {duration(seconds)}, most of it for encoding."
 
 
 def _limit() -> str:

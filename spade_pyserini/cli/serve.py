@@ -156,17 +156,13 @@ def _counts(index: Path, manifest: IndexManifest) -> Path | None:
 
 def _texts_opener(options: argparse.Namespace) -> Callable[[IndexManifest], Texts]:
     """Return a function that opens the texts: ``--corpus``, or the corpus in the manifest."""
-    from spade_pyserini.corpora import apply_transforms
-    from spade_pyserini.search.texts import Texts, open_texts
+    from spade_pyserini.search.texts import Texts, divided_like, open_texts
 
     named = arguments.open_corpus(options) if options.corpus else None
 
     def open_named_or_recorded(manifest: IndexManifest) -> Texts:
         if named is None:
             return open_texts(manifest, data_dir=options.data_dir, keep=True)
-        segments = [source["segment"] for source in manifest.sources if "segment" in source]
-        # Divide the corpus into the same passages as for the index, so that docids match.
-        corpus = apply_transforms(named, segments[0]) if segments else named
-        return Texts([corpus], keep=True)
+        return Texts([divided_like(manifest, named)], keep=True)
 
     return open_named_or_recorded

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from spade_pyserini.errors import UsageError
+from spade_pyserini.formats.tables import counted
 from spade_pyserini.records import Topic
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def log_ignored_words(topics: list[Topic], searcher: ImpactSearcher) -> None:
     """Log the words of topics that are not in the vocabulary, and terms that no document has."""
     for qid, text in topics:
         if words := searcher.wordpieces.unknown_words(text):
-            count = len(words)
-            logger.info("topic %s: %d words not in the vocabulary: %s", qid, count, " ".join(words))
+            count = counted(len(words), "word")
+            logger.info("topic %s: %s not in the vocabulary: %s", qid, count, " ".join(words))
         if terms := searcher.unknown_terms(text):
             logger.info("topic %s: terms in no document: %s", qid, " ".join(terms))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from spade_pyserini.analysis.report import sweep_figures
+from spade_pyserini.analysis.report_topics import ShownTopics
 from spade_pyserini.errors import NotFoundError
 from tests.analysis.pages import ParsedPage
 from tests.commands import Commands
@@ -127,6 +128,16 @@ def test_a_topic_leads_to_its_documents(files: Path, run: Commands) -> None:
     assert "Another text ..." in page.text  # the text is shortened
     assert "not in the corpus" in page.text  # the document c
     assert "script" not in page.tags
+
+
+def test_documents_below_the_level_are_not_listed_as_relevant() -> None:
+    shown = ShownTopics(["q"], {})
+    listed = []
+    for level in (1, 2):
+        section = shown.documents_section({"q": {"low": 1, "high": 2}}, {}, level=level)
+        listed.append(section.split("judged relevant")[1])
+    assert "low" in listed[0] and "high" in listed[0]
+    assert "low" not in listed[1] and "high" in listed[1]
 
 
 @pytest.mark.java

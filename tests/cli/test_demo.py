@@ -53,7 +53,7 @@ def test_the_demo_prints_a_table_and_examples(folder: Path) -> None:
 
 def test_the_demo_says_how_long_it_takes(folder: Path) -> None:
     first = (folder / "demo.out").read_text().splitlines()[0]
-    assert re.search(r"searches [\d,]+ documents. On \d+ cores this takes about \d+", first)
+    assert re.search(r"searches [\d,]+ documents. On \d+ cores? this takes about \d+", first)
 
 
 def test_the_demo_says_how_long_documents_may_be(folder: Path) -> None:
