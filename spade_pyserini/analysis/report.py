@@ -120,7 +120,7 @@ def _differences(comparison: Comparison, baseline: str, name: str) -> list[Topic
 
 
 def _lowest_topics(comparison: Comparison) -> dict[str, float]:
-    """Return the scores of the `TOP` topics with the lowest scores, in a report of one run."""
+    """Return the `TOP` lowest scores of the only run, by topic id."""
     ((_, values),) = comparison.values.items()
     scores = values[_topic_measure(comparison)]
     return {qid: scores[qid] for qid in sorted(scores, key=lambda qid: (scores[qid], qid))[:TOP]}
@@ -140,7 +140,7 @@ def _shown_topics(comparison: Comparison, baseline: str | None) -> list[str]:
 
 
 def _lowest(comparison: Comparison, shown: ShownTopics) -> str:
-    """Return a section with a table of the topics that have the lowest scores in a single run."""
+    """Return a section with a table of the topics on which the only run has the lowest scores."""
     from spade_pyserini.evaluate.measures import measure_name
 
     rows = [[shown.label(qid), f"{score:.4f}"] for qid, score in _lowest_topics(comparison).items()]
@@ -220,7 +220,7 @@ def run_labels(paths: Sequence[str | Path]) -> list[str]:
 
 
 def sweep_figures(folder: Path) -> list[Path]:
-    """Return a sweep's figures, sorted by name. If a figure is in SVG and PNG, SVG is returned."""
+    """Return a sweep's figures, sorted by name: the SVG file of each figure, else its PNG file."""
     figures = {path.stem: path for suffix in ("png", "svg") for path in folder.glob(f"*.{suffix}")}
     if not figures:
         message = f"{folder}: no .svg or .png file; give the folder of a finished sweep"

@@ -23,7 +23,7 @@ class SweepOptions:
 
     alpha: weights of term expansion, the paper's alpha.
     gamma: shares of documents, the paper's gamma; a term in a larger share of the expansion vectors
-        is removed from all vectors. 1 removes none.
+        is removed from all vectors. A gamma of 1 removes no term.
     k: numbers of expansion terms per token; by default, the k of the components.
     prune_ratio: fractions of a document's largest weight; terms with smaller weights are dropped.
         By default, the ratio of the components.

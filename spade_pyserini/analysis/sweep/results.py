@@ -24,8 +24,8 @@ Row = dict[str, float]
 class Results:
     """The rows of ``sweep.csv`` in the folder of a sweep.
 
-    ``digests`` are the digests of the sweep's inputs. If the folder has results of other inputs,
-    `OutputExistsError` is raised, or ``overwrite`` removes these results.
+    ``digests`` are the digests of the sweep's inputs. With ``overwrite``, existing results are
+    removed. Without it, `OutputExistsError` is raised if the folder has results of other inputs.
     """
 
     def __init__(

@@ -3,7 +3,7 @@
 ::
 
     spec.py      the rows, the collections and the results in the paper
-    recipes.py   the recipe of each row: the system's settings, the data and budget of the table
+    recipes.py   the recipe of each row: the system's settings with the table's data and budget
     work.py      train, encode, index and search a row; finished work is not repeated
     latency.py   milliseconds per query, in Lucene and in PISA
     report.py    the tables, with significance marks against SpaDE

@@ -58,7 +58,11 @@ def row_recipe(table: Table, row: Row, budget: Budget) -> Recipe:
 
 
 def _start(model: str, other_system: bool) -> dict[str, Any]:
-    """Return the settings to start from a SpaDE model, with adapters of the same size."""
+    """Return the settings that start training from a SpaDE model: ``init`` and the sizes `SHAPE`.
+
+    The sizes are those of the model. For a row that is not SpaDE (``other_system``), however,
+    ``decoder_rank`` is 0, because only SpaDE trains the low-rank part of the output weights.
+    """
     path = resolve_model(model) / "config.json"
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
@@ -68,7 +72,7 @@ def _start(model: str, other_system: bool) -> dict[str, Any]:
             f"not the settings of a SpaDE model ({error}); give the folder of a SpaDE model", path
         ) from None
     if other_system:
-        shape["decoder_rank"] = 0  # only SpaDE trains the low-rank part of the output weights
+        shape["decoder_rank"] = 0
     return {"init": model, **shape}
 
 

@@ -26,8 +26,8 @@ class Collection:
     """Documents and topics to search.
 
     pool: if above 0, only a pool is searched: the documents judged relevant, and BM25's first
-    ``pool`` documents for each topic. qrels: the name of the judgements, if it is not that of the
-    topics.
+    ``pool`` documents for each topic. qrels: the name of the judgements; empty if the topics have
+    the same name.
     """
 
     name: str
@@ -46,11 +46,11 @@ class Collection:
 class Table:
     """A table: rows, collections and measures.
 
-    recipe: the recipe with the training data and SpaDE's settings. start: the recipe of the stage
-    ``term-vectors`` for the model that all systems start from; empty for the backbone with new
-    heads. baseline: the row that others are compared with. columns, paper: the columns of the
-    paper's table, and the paper's results by row. costs: whether to show terms per document, index
-    size and latency on the first collection.
+    recipe: the recipe with the training data and SpaDE's settings. start: a recipe for the stage
+    ``term-vectors``, which makes the model that all systems start from. If it is empty, all systems
+    start from the backbone with new heads. baseline: the row that others are compared with.
+    columns: the columns of the paper's table. paper: the paper's results by row. costs: whether to
+    show terms per document, index size and latency on the first collection.
     """
 
     title: str
