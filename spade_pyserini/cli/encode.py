@@ -241,8 +241,8 @@ def _check(options: argparse.Namespace) -> None:
         refuse_file(location(options.output))
     if options.estimate and (options.merge or options.ray):
         raise UsageError(
-            "--estimate measures this machine; leave out --merge and --ray, or give --shard-id 0 "
-            "--shard-num N for N machines like this one"
+            "--estimate measures this machine; leave out --merge and --ray. For N machines like "
+            "this one, give --shard-id 0 --shard-num N"
         )
     if options.ray and options.processes > 1:
         raise UsageError("--ray starts its own workers; leave out --processes")

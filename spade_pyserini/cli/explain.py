@@ -31,7 +31,12 @@ logger = logging.getLogger(__name__)
 
 
 class _Source(NamedTuple):
-    """The corpora to search for the document, the model, and the document frequencies if known."""
+    """What is needed to explain a document.
+
+    corpora: the corpora in which the document is looked up; empty if the user gave its text.
+    model: the name or folder of the model.
+    counts: the file of document frequencies; None if no such file is known.
+    """
 
     corpora: list[Corpus]
     model: str
@@ -164,7 +169,7 @@ def _source_of_index(options: argparse.Namespace, counts: Path | None) -> _Sourc
 
 
 def _shipped_model(manifest: IndexManifest) -> str:
-    """Return the model of an index, if it comes with this package.
+    """Return an index's model; raise `UsageError` if the model does not come with this package.
 
     The manifest has the name of the model, but not its folder.
     """

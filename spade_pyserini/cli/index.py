@@ -40,8 +40,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--reorder",
         action="store_true",
-        help="store documents with common terms next to each other; the index gets smaller, but "
-        "all vectors must fit in memory",
+        help="store similar documents next to each other; the index gets smaller, but all vectors "
+        "must fit in memory",
     )
     add("--overwrite", action="store_true", help="replace an existing index")
     pruning = parser.add_argument_group(

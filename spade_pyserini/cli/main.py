@@ -20,7 +20,7 @@ from spade_pyserini.memory_limit import limit_is_too_low
 
 NO_MEMORY = (
     "there is not enough memory; choose smaller sizes (batch, model), close other programs, "
-    "or raise the limit of this one (ulimit -v)"
+    "or raise the memory limit of this program (ulimit -v)"
 )
 
 

@@ -34,7 +34,8 @@ def on_terminal() -> bool:
 def use_color(choice: str) -> bool:
     """Return whether to print colours.
 
-    ``choice`` is ``always``, ``never``, or ``auto``: only on a terminal, unless NO_COLOR is set.
+    ``choice`` is ``always``, ``never`` or ``auto``. With ``auto``, colours are printed only on a
+    terminal that can show them, and only if NO_COLOR is not set.
     """
     if choice != "auto":
         return choice == "always"

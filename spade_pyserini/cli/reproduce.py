@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
         "--list", action="store_true", help="print all conditions and expected values"
     )
     action.add_argument("--condition", metavar="NAME", help="run the commands of this condition")
-    add("--dry-run", action="store_true", help="print the commands, run nothing")
+    add("--dry-run", action="store_true", help="print the commands without running them")
     add("--model", metavar="NAME|PATH", help=MODEL_HELP)
     add("--seed", type=int, metavar="N", help=f"value of {SEED} in the commands (default: 0)")
     add("--steps", type=arguments.positive, metavar="N", help="for a table: steps of each training")
@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the conditions, or run one and print each measured value next to the expected one."""
+    """Print all conditions, or run one condition and compare its measured and expected values."""
     if options.condition in TABLES:
         run_table(options)
         return

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> None:
     first_stage = read_run(options.run)
     if not first_stage:
         raise InputError("the run is empty; give a run with hits", options.run)
-    if options.qrels:  # fail before the work if the judgements have no topic of the run
+    if options.qrels:  # if no topic of the run has judgements, this fails before the re-ranking
         _table(options, {"first stage": first_stage})
     else:
         arguments.refuse_fields(options, arguments.QRELS_FIELDS, "--qrels")

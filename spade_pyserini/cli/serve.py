@@ -155,7 +155,7 @@ def _counts(index: Path, manifest: IndexManifest) -> Path | None:
 
 
 def _texts_opener(options: argparse.Namespace) -> Callable[[IndexManifest], Texts]:
-    """Return a function that opens the texts: ``--corpus``, or the corpus in the manifest."""
+    """Return a function that opens ``--corpus`` or, without it, the corpus in the manifest."""
     from spade_pyserini.search.texts import Texts, divided_like, open_texts
 
     named = arguments.open_corpus(options) if options.corpus else None

@@ -62,14 +62,16 @@ def parser() -> argparse.ArgumentParser:
         help="drop terms below this fraction of the largest weight of their document (default: the "
         "ratio that the components were encoded with)",
     )
-    arguments.add_corpus(parser, summary="with --k: the corpus of the components")
+    arguments.add_corpus(
+        parser, summary="with --k: the corpus from which the components were encoded"
+    )
     add(
         "--pool",
         nargs="+",
         metavar="RUN[:N]|QRELS",
         help="with --k: the values of --pool with which the components were encoded",
     )
-    add("--model", metavar="NAME|PATH", help="with --k: the model of the components")
+    add("--model", metavar="NAME|PATH", help="with --k: the model that encoded the components")
     add(
         "--query-encoder",
         metavar="NAME|PATH",

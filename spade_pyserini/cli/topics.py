@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--query-side",
         metavar="FILE",
-        help="with --tokenizer: X.queries.json next to an export whose queries have weights",
+        help="with --tokenizer: the file X.queries.json of an export whose queries have weights",
     )
     add(
         "--query-encoder",
