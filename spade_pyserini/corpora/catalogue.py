@@ -29,7 +29,7 @@ class Collection:
     documents: the number of documents.
     licence: the licence of the documents.
     splits: for each split (topics with judgements), ir_datasets' id, then Pyserini's names.
-    ids: other names of the same documents.
+    ids: other names of the collection, in addition to `name` and `dataset`.
     dataset: ir_datasets' id of the documents; None if ir_datasets does not have them.
     """
 

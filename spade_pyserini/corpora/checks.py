@@ -25,8 +25,8 @@ def raise_error(error: InputError) -> None:
 class ErrorLimit:
     """Collect the errors of up to ``limit`` bad documents; the next error stops the reading.
 
-    ``messages`` is a set that collects the messages as well. Several readers of the same corpus may
-    share it, so that each bad document is reported once.
+    The messages of the errors are added to the set ``messages``. Several readers of the same corpus
+    may share this set, so that each bad document is reported once.
     """
 
     def __init__(self, limit: int, messages: set[str] | None = None) -> None:

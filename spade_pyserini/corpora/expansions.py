@@ -54,7 +54,7 @@ def check_expansions(path: Path) -> None:
     if not (path.is_file() and manifest.is_file()):
         return
     if read_sealed(manifest, FORMAT).get("sha256") != sha256(path):
-        message = f"{path}: edited or damaged, it differs from its digest in {manifest.name}"
+        message = f"{path} was edited or damaged: it differs from its digest in {manifest.name}"
         raise ArtifactError(f"{message}; run spade expand again, or remove {manifest.name}")
 
 

@@ -26,8 +26,9 @@ def looks_like_data(cells: Sequence[str], source: Path | str) -> bool:
     """Whether the first line of a CSV or TSV file is a record.
 
     The line is a record if no cell is a usual name of a column, and if at least one cell is a
-    number, is empty, or is longer than 60 characters. As in files of pandas, the first cell of a
-    header may be empty, and the names of columns may be consecutive numbers.
+    number, is empty, or is longer than 60 characters. There are two exceptions, because pandas
+    writes such headers: the first cell of a header may be empty, and the names of columns may be
+    consecutive numbers.
     """
     if not unpacked_name(Path(source)).lower().endswith(DELIMITED):
         return False

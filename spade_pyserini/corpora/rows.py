@@ -24,7 +24,10 @@ class RowFormat(Protocol):
         """The names of the columns."""
 
     def rows(self, path: Path, names: Sequence[str], on_error: OnError) -> Iterator[Row]:
-        """Yield the rows; columns not in ``names`` may be missing. Errors go to ``on_error``."""
+        """Yield the rows. A row may lack columns that are not in ``names``.
+
+        Errors are passed to ``on_error``.
+        """
 
     def count(self, path: Path) -> int | None:
         """The approximate number of rows; None if it is unknown until they are read."""

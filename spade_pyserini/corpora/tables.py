@@ -1,4 +1,4 @@
-"""Read tables of queries, of judgements, or of pairs of a query and a text.
+"""Read tables whose rows are queries, judgements, or pairs (a query and a text).
 
 The formats are CSV, TSV with a header, JSON lines, JSON arrays and Parquet, plain or compressed.
 """
