@@ -6,8 +6,8 @@
     X.jsonl.manifest.json    settings and digest
 
 While a run is unfinished, its shards are in the folder ``X.jsonl.shards``, with a manifest next to
-it. The random seed of a shard depends only on its number, so a run that is interrupted and
-continued gives the same queries.
+it. The random seed of a shard is the seed of the run plus the number of the shard. A run that is
+interrupted and continued therefore gives the same queries as an uninterrupted run.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def fuse(
     hits_by_topic = [{ranking.qid: ranking.hits for ranking in run} for run in runs]
     topics = list(dict.fromkeys(qid for run in hits_by_topic for qid in run))
     if missing := len(topics) - len(_common_topics(hits_by_topic)):
-        message = "%d of %d topics are not in all runs; they are fused from the runs that have them"
+        message = "%d of %d topics are not in all runs; each is fused from the runs that contain it"
         logger.warning(message, missing, len(topics))
     fused = []
     for qid in topics:

@@ -51,7 +51,7 @@ def top_docids(run: list[Ranking], depth: int) -> list[str]:
 
 
 def _reordered(hits: list[Hit], scores: list[float], depth: int) -> list[Hit]:
-    """The first ``depth`` hits by their new scores, then the other hits with lower scores."""
+    """The first ``depth`` hits by their new scores, then the other hits, which get lower scores."""
     scored = [Hit(hit.docid, score) for hit, score in zip(hits[:depth], scores, strict=False)]
     scored.sort(key=lambda hit: hit.score, reverse=True)
     rest = enumerate(hits[depth:], start=1)

@@ -48,12 +48,12 @@ def own_documents(
             if document.docid in candidates
             and agree(queries.get(document.docid, ""), document.contents)
         )
-    except (SpadeError, OSError):  # no error: the result only adds a note to the output
+    except (SpadeError, OSError):  # not reported: the result is used only for a note
         return frozenset()
 
 
 def agree(query: str, contents: str) -> bool:
-    """Whether a query is a document's text, or a contiguous part of at least half that length."""
+    """Whether a query is a contiguous part of a document's text, at least half as long as it."""
     words, own = _words(query), _words(contents)
     return bool(words) and words in own and len(words) >= LEAST * len(own)
 

@@ -1,6 +1,6 @@
 """Describe runs whose topics or documents are not those of the judgements.
 
-Often, the ids are spelled differently.
+Often, the cause is that the ids are spelled differently.
 """
 
 from __future__ import annotations
