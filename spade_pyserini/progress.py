@@ -77,10 +77,11 @@ class Progress:
             progress.expect(8_841_823)
             progress(32, 4_100)
 
-    ``style`` is ``bar`` or ``json``. ``bar`` shows a bar on terminals, and otherwise writes a plain
-    line every half minute. ``json`` writes a line to stderr every ten seconds and at the end, with
-    task, documents, documents_per_second, terms_per_document and seconds_left (null while the total
-    or the speed is unknown). The speed does not include documents that an earlier run processed.
+    ``style`` is ``bar`` or ``json``. ``bar`` shows a progress bar on a terminal, and writes a plain
+    line every half minute if the stream is not a terminal. ``json`` writes a line to stderr every
+    ten seconds and at the end, with task, documents, documents_per_second, terms_per_document and
+    seconds_left (null while the total or the speed is unknown). The speed does not include
+    documents that an earlier run processed.
     """
 
     def __init__(self, style: str, stream: IO[str] | None = None, task: str = "encoding") -> None:

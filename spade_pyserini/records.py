@@ -63,4 +63,4 @@ class Ranking(NamedTuple):
 
 
 FindDocuments = Callable[[Collection[str]], Mapping[str, Document]]
-"""A function that returns the documents with some ids, by id; unknown ids are left out."""
+"""A function that finds documents by their ids; the result has no entry for an unknown id."""

@@ -35,7 +35,7 @@ from spade_pyserini.sharding.resume import Output
 from spade_pyserini.sharding.worker import Job, run_here
 
 logger = logging.getLogger(__name__)
-# Settings that may be computed from the corpus, with their values before they are computed.
+# Settings that may be computed from the corpus. The values here mean "not computed yet".
 UNDECIDED = {"scale": 0.0, "counts_sha256": None}
 # Settings on which the computed values of `UNDECIDED` depend.
 FITTED_TO = ("corpus", "fields", "model_fingerprint", "max_length")

@@ -16,7 +16,7 @@ SHOWN = 5  # number of ids of documents without terms in the message
 def log_summary(
     manifest: VectorManifest, folder: Path, part: Part, earlier: VectorManifest | None = None
 ) -> None:
-    """Log the counts of an encoding, and the documents and texts that were left out.
+    """Log the size of an encoding, the documents without terms, and how much text was left out.
 
     ``earlier`` is the manifest that the run started with. If it was complete and nothing has
     changed, the message says so.
@@ -61,7 +61,9 @@ def _log_lengths(manifest: VectorManifest) -> None:
         )
     if unknown := manifest.documents - lengths.documents:
         logger.info(
-            "the lengths of %d documents are unknown: an earlier version encoded them", unknown
+            "the lengths of %d documents are unknown: these documents were encoded by an early "
+            "version of spade_pyserini, which did not record lengths",
+            unknown,
         )
 
 

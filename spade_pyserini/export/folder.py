@@ -26,7 +26,8 @@ from spade_pyserini.models.wordpieces import WordPieces
 from spade_pyserini.records import ImpactVector
 
 TOKENIZER = "tokenizer.json"
-QUERIES = "spade"  # the file spade.queries.json describes how queries are encoded
+# Start of the name of the file spade.queries.json, which describes how queries are encoded.
+QUERIES = "spade"
 OWN_FILES = (TOKENIZER, f"{QUERIES}.queries.json")
 
 

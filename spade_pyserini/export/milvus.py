@@ -144,8 +144,8 @@ def _check_count(client: Any, collection: str, expected: int) -> None:
 class MilvusSearcher:
     """Searches a Milvus collection with the WordPieces of a query; close the searcher after use.
 
-    ``queries`` encodes the queries; with a tokenizer, queries are boolean (each WordPiece has the
-    weight 1).
+    ``queries`` is a query encoder or a tokenizer. A tokenizer gives boolean queries, in which each
+    WordPiece has the weight 1.
     """
 
     def __init__(

@@ -162,8 +162,9 @@ def query(
 ) -> dict[str, Any]:
     """Return the body of a ``_search`` request that scores documents by their inner products.
 
-    ``queries`` encodes the text; with a tokenizer, queries are boolean (each WordPiece has the
-    weight 1). ``with_text`` requests the titles and texts of the hits, if they were exported.
+    ``queries`` is a query encoder or a tokenizer. A tokenizer gives a boolean query, in which each
+    WordPiece has the weight 1. ``with_text`` requests the titles and texts of the hits, if they
+    were exported.
     """
     (weights,) = as_queries(queries).encode([text])
     return search_body(weights, k, field, with_text)

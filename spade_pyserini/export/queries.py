@@ -61,8 +61,8 @@ def read_queries(
     """Return the query encoder of an export, from the files next to the export.
 
     ``tokenizer`` is the file ``X.tokenizer.json`` next to the export, and ``side`` is the file
-    ``X.queries.json``. If there is no ``X.queries.json``, queries are boolean. ``queries`` makes
-    the encoder from the tokenizer if queries need a neural model.
+    ``X.queries.json``. Without ``side``, queries are boolean. If a neural model must encode the
+    queries, ``queries`` is the function that returns the query encoder for the tokenizer.
     """
     wordpieces = WordPieces.load(tokenizer)
     described, weights = read_side(Path(side)) if side else (BOOLEAN, {})
@@ -84,10 +84,10 @@ def write_queries(
 ) -> int:
     """Write the queries of all topics, in their order; return how many were written.
 
-    ``queries`` encodes the topics; with a tokenizer, queries are boolean (each WordPiece has the
-    weight 1). A topic without any term has no hits. For OpenSearch, it becomes a query that matches
-    nothing, because responses are identified by their order. For PISA and Milvus, which refuse
-    empty queries, it is left out. A warning lists the first of these topics.
+    ``queries`` is a query encoder or a tokenizer. A tokenizer gives boolean queries, in which each
+    WordPiece has the weight 1. A topic without any term has no hits. For OpenSearch, it becomes a
+    query that matches nothing, because responses are identified by their order. For PISA and
+    Milvus, which refuse empty queries, it is left out. A warning lists the first of these topics.
     """
     path = Path(output)
     refuse_existing(path, overwrite)

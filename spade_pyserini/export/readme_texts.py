@@ -77,9 +77,9 @@ The terms are words, in lower case. A query is the set of its words, and the sco
 the sum of their impacts.
 """,
     TABLE: """\
-The terms are WordPieces. Each distinct WordPiece of a query has a weight, which `$side` next to
-this file lists; a WordPiece without a weight is ignored. The score of a document is the sum of
-weight times impact.
+The terms are WordPieces. The file `$side` next to this file lists the weights of WordPieces in
+queries. Each distinct WordPiece of a query counts once; a WordPiece that is not in the list is
+ignored. The score of a document is the sum of weight times impact.
 """,
     NEURAL: """\
 The terms are WordPieces. The model `$query_model` encodes a query: it returns terms with

@@ -99,8 +99,8 @@ class IndexManifest:
             raise ArtifactError(f"{folder}: no such index; {hint}build it with `spade index`")
         if not path.is_file():
             raise ArtifactError(
-                f"{folder} has no manifest ({path.name} next to it): the index was built by "
-                "another tool, or its build was not finished; build it with `spade index`"
+                f"{folder} has no manifest (there is no {path.name} next to it): the index was "
+                "built by another tool, or its build was not finished; build it with `spade index`"
             )
         values = read_sealed(path, FORMAT)
         known = {part.name: values[part.name] for part in fields(cls) if part.name in values}

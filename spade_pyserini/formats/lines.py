@@ -82,7 +82,7 @@ def input_errors(path: Path, line: Callable[[], int | None] = lambda: None) -> I
 
 
 def _raw_lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a stream; cut a line that is too long after ``LONGEST_LINE + 1`` bytes."""
+    """Yield the lines of a stream; a line longer than `LONGEST_LINE` comes in several pieces."""
     return iter(partial(stream.readline, LONGEST_LINE + 1), b"")
 
 

@@ -54,8 +54,8 @@ def _read(path: Path) -> Iterator[tuple[int, str, str, int]]:
         if len(parts) != columns:
             form = "qid 0 docid grade" if columns == 4 else "qid docid grade"
             cure = (
-                "a file with other columns needs a header such as query-id corpus-id score; other "
-                "names need qrels_query_field=COLUMN and qrels_doc_field=COLUMN"
+                "a file with other columns needs a header such as query-id corpus-id score; for "
+                "other column names, give qrels_query_field=COLUMN and qrels_doc_field=COLUMN"
             )
             message = f"expected `{form}`, found {len(parts)} columns"
             raise InputError(f"{message}; {cure}", path, number)

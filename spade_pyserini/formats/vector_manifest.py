@@ -92,7 +92,7 @@ class VectorSettings:
     alpha: weight of the expansion encoder (Eq. 10 of the paper). It is 0.5, equal weights, for a
         system with one encoder.
     k: number of expansion terms kept for each token (Eq. 8); 0 for a system with one encoder.
-    fields: describes the columns of the documents; empty if they are the guessed ones.
+    fields: describes the columns that were read; empty if they are those that would be guessed.
     system: the kind of model, such as ``splade``; empty for SpaDE.
     """
 
@@ -116,7 +116,7 @@ class VectorSettings:
     system: str = ""
 
     def recorded(self) -> dict[str, Any]:
-        """The settings by name, without those of `LATER` that have their default values."""
+        """The settings by name; a setting in `LATER` is left out if it has its default value."""
         changed = non_default_fields(self)
         return {
             name: value
@@ -210,8 +210,8 @@ class VectorManifest:
             if not folder.exists():
                 raise ArtifactError(f"{folder}: no such folder; write it with `spade encode`")
             raise ArtifactError(
-                f"{folder} has no manifest ({path.name} next to it): it was not written by "
-                "`spade encode`, or it was copied only in part; encode again"
+                f"{folder} has no manifest (there is no {path.name} next to it): `spade encode` "
+                "did not write this folder, or it was copied only in part; encode again"
             )
         values = read_sealed(path, FORMAT)
         manifest = cls(

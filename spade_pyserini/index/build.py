@@ -30,9 +30,9 @@ def build_impact_index(
 ) -> IndexManifest:
     """Build a Lucene impact index of the vectors in the folder ``source``.
 
-    The vectors are checked against their manifest first. At the end, the numbers of documents and
-    postings and the sum of impacts in the index are compared with those of the vectors, without
-    empty documents and pruned terms; if they differ, the index is discarded.
+    The vectors are checked against their manifest first. At the end, the index must have the same
+    number of documents, number of postings and sum of impacts as the vectors, where empty documents
+    and pruned terms do not count. If these numbers differ, the index is discarded.
     """
     if "://" in str(source):
         raise UsageError(f"Lucene reads local folders only; copy {source} to this machine first")

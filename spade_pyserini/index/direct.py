@@ -33,8 +33,9 @@ POLL_SECONDS = 0.05  # seconds between two updates of the progress bar
 class ReadCounts(NamedTuple):
     """Counts of the vectors that a builder has read.
 
-    ``documents`` includes the ``empty_documents``, which have no term. ``impacts`` is the sum of
-    impacts. ``kept_postings`` and ``kept_impacts`` are ``postings`` and ``impacts`` after pruning.
+    ``documents`` is the number of all documents, and ``empty_documents`` is the number of documents
+    without any term. ``impacts`` is the sum of impacts. ``kept_postings`` and ``kept_impacts`` are
+    ``postings`` and ``impacts`` after pruning.
     """
 
     documents: int

@@ -50,7 +50,7 @@ class ForeignChecks:
                 raise InputError(f"{message}; {cure}", path, line)
 
     def check_file(self, path: Path, first: int = 1) -> None:
-        """Raise `InputError` for the first bad line of a file from the line ``first`` on."""
+        """Check the lines of a file from the line ``first``; raise `InputError` for a bad line."""
         for line, vector in enumerate(read_shard(path, first), start=first):
             self.check(vector, path, line)
 

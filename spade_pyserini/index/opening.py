@@ -134,7 +134,8 @@ def follow_link(index: Path) -> Path:
 def locate(index: Path, *, foreign: bool = False) -> IndexFiles:
     """Return the manifest of an index and the folder with the files that it describes.
 
-    With ``foreign``, an index without a manifest is accepted; its manifest has Lucene's counts.
+    With ``foreign``, an index without a manifest is accepted. The manifest that is returned for it
+    has the counts that Lucene reports.
     """
     index = follow_link(index)
     has_manifest = manifest_path(index).is_file()

@@ -1,4 +1,4 @@
-"""Static pruning: leave the terms that contribute least to scores out of an index.
+"""Static pruning: the terms with the smallest impacts in a document are not indexed.
 
 A smaller index is faster to search. The direct builder prunes in Java (``spade.Pruning``). The
 Python code in this file makes the same decisions for the Anserini builder and ``verify_index``.

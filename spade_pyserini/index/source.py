@@ -22,10 +22,10 @@ NOT_IN_ENCODER_DIGEST = {"corpus", "model", "shard_size", "batch_tokens", "field
 class VectorSource(NamedTuple):
     """A folder of vectors, encoded by this package or by another tool.
 
-    ``documents`` includes the ``empty_documents``, which have no term; ``empty`` has the ids of
-    empty documents, if they are known. ``impacts`` is the sum of all impacts. ``digest`` identifies
-    the contents of the files. ``encoder`` is the `encoder_digest`, or None if another tool made the
-    vectors.
+    ``documents`` is the number of all documents, and ``empty_documents`` is the number of documents
+    without any term. ``empty`` has the ids of the empty documents, if they are known. ``impacts``
+    is the sum of all impacts. ``digest`` identifies the contents of the files. ``encoder`` is the
+    `encoder_digest`, or None if another tool made the vectors.
     ``sources`` says how to open the corpus again, if that is known.
     ``query`` says how queries are encoded; ``query_weights`` has weights of query terms, if any.
     ``checks`` is given if another tool made the vectors and the builder must check them. The counts

@@ -75,9 +75,9 @@ class MemoryRanker:
         self._vectors = list(encode_documents(self._encoder, self.documents, scale))
 
     def rank(self, query: str, k: int | None = None) -> HitList[RankedHit]:
-        """Return the ``k`` best documents of those that match a term; all of them by default.
+        """Return the ``k`` best documents that match a term; by default, all that match a term.
 
-        They are ordered by score; documents with equal scores are ordered by id.
+        The documents are ordered by score; documents with equal scores are ordered by id.
         """
         check_queries([Topic("query", query)])
         (weights,) = self._encoder.queries.encode([query])

@@ -25,7 +25,7 @@ USE_LUCENE_10 = "use the index with pyserini 2, on Python 3.12 or later"
 
 @contextmanager
 def translate_java_errors(index: Path, action: str, cure: str = REBUILD) -> Iterator[None]:
-    """Raise `ArtifactError` if Java raises an exception in the block, or `OSError` if a disk fails.
+    """Raise `ArtifactError` for a Java exception in the block; `OSError` if the disk is the cause.
 
     The message of `ArtifactError` is "INDEX: Lucene cannot ACTION this index (REASON); CURE".
     """

@@ -56,8 +56,8 @@ def start() -> Java:
     jnius_config.add_options("-Dslf4j.internal.verbosity=WARN")
     # Leave signals to Python: at Ctrl-C the JVM would exit without running Python's clean-up.
     jnius_config.add_options("-Xrs")
-    # Java puts guard pages into the main thread's stack at this depth, 1 MB by default. Python 3.13
-    # lets C code such as json recurse deeper, and the process would crash at the guard pages.
+    # Java puts guard pages into the main thread's stack at the depth that -Xss sets; the default is
+    # 1 MB. Python 3.13 lets C code such as json recurse deeper, and the process would crash there.
     jnius_config.add_options(f"-Xss{STACK_MEGABYTES}m")
     # Lucene 10 calls native functions; without this option, Java 21 and later print a warning.
     jnius_config.add_options("--enable-native-access=ALL-UNNAMED")

@@ -1,7 +1,7 @@
 """Prepare a process for importing pyserini: start the JVM, and make the import work offline.
 
 Pyserini 2 downloads its list of prebuilt indexes while ``pyserini.prebuilt_index_info`` is
-imported, and nearly all modules of pyserini import that one. Without a network, ``import
+imported, and nearly all modules of pyserini import that module. Without a network, ``import
 pyserini.search.lucene`` therefore raises `URLError`, even if only local indexes are searched.
 """
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 CATALOGUE = "pyserini.prebuilt_index_info"
 # The fields of an entry that pyserini reads
 FIELDS = ("description", "filename", "urls", "md5", "size")
-# The import of pyserini may look up at most this many names. Pyserini 2.4 looks up two.
+# The largest number of names that the import may look up in the list. Pyserini 2.4 looks up two.
 MOST_LOOKUPS = 100
 
 

@@ -110,7 +110,7 @@ class LuceneSearcher:
         """Search several topics in one Java call; return their rankings in the same order."""
         check_hits(k)
         check_queries(topics)
-        # Lucene allocates a heap of k entries per query, so k is at most the number of documents.
+        # Lucene allocates a heap of k entries per query: do not request more hits than documents.
         k = min(k, max(self.manifest.documents, 1))
         with jvm.deferred_interrupt(), self._translate_errors():
             results = self._batch_search([topic.text for topic in topics], k, threads)

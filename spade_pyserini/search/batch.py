@@ -45,7 +45,7 @@ def search_topics(
 ) -> Iterator[Ranking]:
     """Search all topics in batches; yield a ranking for each topic, in the order of ``topics``."""
     options = options or SearchOptions()
-    # One hit more, because `remove_query` may remove one.
+    # With `remove_query`, request one more hit, because one hit may be removed.
     k = min(options.hits + options.remove_query, max(options.hits, MOST_HITS))
     with progress_bar(topics, "searching", "topics", len(topics)) as bar:
         for start in range(0, len(topics), options.batch_size):
@@ -68,9 +68,9 @@ def _select(ranking: Ranking, options: SearchOptions) -> list[Hit]:
 def search_documents(
     searcher: LuceneSearcher, query: str, hits: int, delimiter: str = "#"
 ) -> list[Hit]:
-    """Search passages; return the best passage of each of the ``hits`` best documents.
+    """Search passages; return the ``hits`` best documents, each represented by its best passage.
 
-    The docids of the hits are passage ids.
+    The docid of a hit is the id of the passage.
     """
     k = min(10 * hits, MOST_HITS)
     while True:

@@ -26,9 +26,10 @@ class ImpactSearcher(LuceneSearcher):
     a neural model. A neural model must be given as ``queries``; it is an error to give a model
     that is not the one in the manifest.
 
-    With ``tokenizer`` (a file, or the folder or name of a model), the index may have been built by
-    another tool. ``check=False`` skips the check of the files' checksums, which is made when an
-    index is first opened on this machine, and again after the index has changed.
+    ``tokenizer`` is a file, or the folder or name of a model. It is required for an index without a
+    tokenizer file, such as an index that another tool built. ``check=False`` skips the check of the
+    files' checksums, which is made when an index is first opened on this machine, and again after
+    the index has changed.
 
     If pyserini started the JVM of this process first, the JVM cannot load this package's jar.
     Searches then use Anserini's searcher, which is slower, and `doc`, `search_terms`,
@@ -62,7 +63,8 @@ class ImpactSearcher(LuceneSearcher):
     def doc(self, docid: str) -> dict[str, int] | None:
         """Return the impacts of a document, or None if the index does not have it.
 
-        Every call reads all terms of the index segment with this document, so many calls are slow.
+        Every call reads all terms of the index segment that contains the document, so many calls
+        are slow.
         """
         jvm.spade_class("ImpactHits")  # raises JavaError without our jar
         with self._translate_errors():

@@ -33,7 +33,7 @@ def write_encoded_topics(
 
     A topic without any term is written as ``[UNK]``, and a warning is logged.
     """
-    # Report this before queries are encoded, which takes long.
+    # Report an existing output before the queries are encoded, because that takes long.
     refuse_existing(Path(output), overwrite)
     weights = queries.encode([topic.text for topic in topics])
     pairs = zip((topic.qid for topic in topics), weights, strict=True)

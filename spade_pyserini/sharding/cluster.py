@@ -2,10 +2,10 @@
 
     spade encode --corpus msmarco --output /shared/msmarco.spade --ray auto
 
-All nodes must reach the corpus and the output by the same paths, on shared storage. If the cluster
-has GPUs, there is a worker for each GPU, otherwise for each CPU core. If a worker dies, another one
-gets its shards. Each worker reads the corpus to the end, and all must count the same number of
-documents.
+All nodes must reach the corpus and the output by the same paths, on shared storage. A cluster with
+GPUs runs one worker for each GPU, and a cluster without GPUs runs one worker for each CPU core. If
+a worker dies, another one gets its shards. Each worker reads the corpus to the end, and all workers
+must count the same number of documents.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Processes:
     def __call__(self, job: Job, advance: Advance) -> Iterator[Result]:
         """Process all shards of the job's part; yield them as they are finished."""
         context = multiprocessing.get_context("spawn")
-        # Keep a reference to the counter: its semaphore is removed when it is garbage-collected.
+        # Keep a reference to the counter: if it is garbage-collected, its semaphore is removed.
         counter, messages = context.Value("q", 0), context.Queue()
         workers = self._workers(job, context, counter, messages)
         try:

@@ -78,7 +78,7 @@ ManifestT_co = TypeVar("ManifestT_co", bound=Manifest, covariant=True)
 class ShardFiles(Protocol[ManifestT_co]):
     """The files of one kind of output: a folder of shards, a manifest, and companion files.
 
-    A companion file belongs to a shard, such as the components of its vectors. Arguments called
+    A companion file, such as the components of the vectors, belongs to one shard. Arguments called
     ``shard`` are records of the manifest that `load` returns.
     """
 
@@ -98,7 +98,7 @@ class ShardFiles(Protocol[ManifestT_co]):
         """Whether the file of a shard and its companions are unchanged since they were written."""
 
     def record_companion(self, folder: Path, shard: Any, sha256: str) -> None:
-        """Store the digest of a companion file. The main process calls this, workers do not."""
+        """Store the digest of a companion file. Only the main process calls this."""
 
     def remove(self, folder: Path, names: Iterable[str] | None) -> None:
         """Remove shards and their companions; all of them if ``names`` is None."""

@@ -55,7 +55,7 @@ class Output(Generic[M]):
                 yield
 
     def load_earlier(self, *, keep_complete: bool = False) -> M | None:
-        """The manifest of an earlier run to continue; None if there is no such run.
+        """Return the manifest of the earlier run that this run continues; None if there is none.
 
         With ``overwrite``, a damaged manifest is ignored. So is the manifest of a finished output,
         unless ``keep_complete``.
@@ -125,7 +125,8 @@ class Output(Generic[M]):
     def _clear(self) -> None:
         """Remove the shards and the manifest of this part.
 
-        Existing shards are an error unless ``overwrite``; other files in the folder always are.
+        Raises `OutputExistsError` if the folder has shards, unless ``overwrite``, or if it has
+        files that are not shards.
         """
         refuse_file(self.folder, self.parameter)
         names = [path.name for path in self.folder.iterdir()] if self.folder.is_dir() else []

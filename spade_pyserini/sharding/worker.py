@@ -37,7 +37,7 @@ class Job:
 
 
 def movable(job: Job) -> MovableTask[Any, Any]:
-    """Return the task of a job that runs in other processes; it must be a `MovableTask`."""
+    """Return the job's task as a `MovableTask`, which a job in other processes needs."""
     return cast("MovableTask[Any, Any]", job.task)
 
 

@@ -42,7 +42,7 @@ def test_named_columns_are_not_guessed_again(tmp_path: Path) -> None:
 
 def test_faults(tmp_path: Path) -> None:
     (tmp_path / "j.tsv").write_text("anfrage\tartikel\tnote\n1\tx\t2\n")
-    with pytest.raises(InputError, match=r"j\.tsv:1: .*; other names need qrels_query_field="):
+    with pytest.raises(InputError, match=r"j\.tsv:1: .*; for other column names, give qrels_"):
         read_qrels(tmp_path / "j.tsv")
     with pytest.raises(InputError, match="there is no column 'sku'; the columns are `anfrage`"):
         read_qrels(tmp_path / "j.tsv", qrels_doc_field="sku")

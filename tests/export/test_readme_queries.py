@@ -23,7 +23,7 @@ from tests.docs.pages import fenced
 pytestmark = [pytest.mark.java, pytest.mark.filterwarnings("ignore")]
 MODELS = {"table": "opensearch", "neural": "splade", "words": "deepimpact"}
 SENTENCES = {
-    "table": "weight, which `x.queries.json` next to\nthis file lists",
+    "table": "The file `x.queries.json` next to this file lists the weights",
     "neural": "encodes a query: it returns terms",
     "words": "A query is the set of its words",
 }

@@ -3,7 +3,7 @@
 const TYPING_DELAY = 250;
 let served = null;
 let typing = 0; // the timer of a search while the user types
-let unfinished = false; // whether the query of the address may be only the beginning of a query
+let unfinished = false; // whether the query in the address may be incomplete
 
 function setQuery(text) {
   state.q = text;
