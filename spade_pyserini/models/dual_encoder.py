@@ -101,8 +101,8 @@ class DualEncoder(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Encode documents.
 
-        input_ids and attention_mask [batch, length]. Returns the weighting vectors and the
-        expansion vectors, [batch, |V|] each.
+        ``input_ids`` and ``attention_mask`` are [batch, length]. Returns the weighting vectors and
+        the expansion vectors, [batch, |V|] each.
         """
         # Eq. 2: the token and position embeddings of the document. Eq. 3: their hidden states.
         hidden_w, hidden_e = self._hidden_states(input_ids, attention_mask)

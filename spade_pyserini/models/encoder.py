@@ -125,7 +125,7 @@ class SpadeEncoder:
         plain = self.with_settings(
             alpha=1.0, prune_ratio=0.0, saturate=False, scale=None, bits=8, trained=True
         )
-        # The same precision on all machines: workers may have other devices than this process.
+        # All machines use the same precision; workers may have other devices than this process.
         return replace(plain, precision="fp32", removed=())
 
     def for_corpus(
@@ -187,7 +187,7 @@ class SpadeEncoder:
     def weigh(self, batch: list[list[int]]) -> Tensor:
         """Encode documents given as WordPiece ids into float vectors, [batch, |V|].
 
-        With an alpha of 0 or 1, only the encoder that has an effect is computed.
+        With an alpha of 0 or 1, only one encoder has an effect, and only this encoder is run.
         """
         alpha = self.config.alpha
         if 0 < alpha < 1:

@@ -97,6 +97,6 @@ class TermExpansionEncoder(nn.Module):
 
 
 def _in_autocast_dtype(rows: Tensor) -> Tensor:
-    """Convert to the 16-bit type of autocast, if it is on, because a layer norm returns 32 bits."""
+    """If autocast is on, convert to its 16-bit type, because a layer norm returns 32 bits."""
     kind = rows.device.type
     return rows.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else rows

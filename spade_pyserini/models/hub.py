@@ -94,8 +94,7 @@ def load_hugging_face(kind: str, name: str | Path, load: Callable[[str, dict[str
 
     ``load`` gets the folder or name, and the options to pass to ``from_pretrained``. These options
     allow safetensors files only. Progress bars and reports of transformers are switched off.
-    ``kind`` names the model in the message of the `NotFoundError` that replaces any error of
-    ``load``.
+    An error of ``load`` is reported as a `NotFoundError`. Its message calls the model ``kind``.
     """
     source = str(minilm_folder() if name == MINILM else name)
     if Path(source).is_dir():

@@ -54,7 +54,7 @@ def find_onnx(folder: str | Path) -> OnnxFiles | None:
 
 
 class OnnxTransformer:
-    """Runs a model on batches of texts, or of pairs of texts, of similar length."""
+    """Runs a model on texts or on pairs of texts. A batch has inputs of similar length."""
 
     def __init__(self, files: OnnxFiles, max_length: int = 512) -> None:
         import onnxruntime
@@ -77,9 +77,10 @@ class OnnxTransformer:
         self._inputs = {value.name for value in self._session.get_inputs()}
 
     def run(self, texts: Sequence[Input]) -> Iterator[tuple[list[int], Any, NDArray[np.int64]]]:
-        """Yield the positions of a batch in ``texts``, the first output of the model, and the mask.
+        """Yield three values for each batch: positions, the first output of the model, the mask.
 
-        The mask [batch, length] is 0 for padding.
+        The positions are the indexes of the batch's texts in ``texts``. The mask [batch, length] is
+        0 for padding.
         """
         encodings = self._tokenizer.encode_batch(list(texts))
         order = sorted(range(len(texts)), key=lambda position: len(encodings[position].ids))

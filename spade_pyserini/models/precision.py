@@ -1,7 +1,7 @@
 """Number formats for encoding, and the devices on which each of them is useful.
 
-int8 and other engines (ONNX Runtime, OpenVINO) are not offered. ``benchmarks/precision.py``
-measures them; the figures are in ``docs/results/precision.md``.
+The format int8 is not offered, and neither are other engines (ONNX Runtime, OpenVINO).
+``benchmarks/precision.py`` measures them; the figures are in ``docs/results/precision.md``.
 """
 
 from __future__ import annotations

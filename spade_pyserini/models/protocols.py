@@ -152,7 +152,10 @@ class CorpusEncoder(DocumentEncoder, Protocol):
         """Return an encoder for a corpus with these document frequencies and removed terms."""
 
     def expansion_only(self) -> Self:
-        """Return an encoder that computes only expansion vectors, to choose the terms to remove."""
+        """Return an encoder that computes only expansion vectors.
+
+        Corpus-level pruning uses it to decide which terms to remove.
+        """
 
 
 class CorpusConfig(EncoderConfig, Protocol):

@@ -8,7 +8,8 @@ from torch import Tensor
 def drop_small_weights(vectors: Tensor, ratio: float) -> Tensor:
     """Set the weights below ``ratio`` times the largest weight of their document to 0.
 
-    vectors [..., |V|], without negative weights. A ratio of 0 returns the vectors unchanged.
+    ``vectors`` [..., |V|] must not contain negative weights. With a ratio of 0, the vectors are
+    returned unchanged.
     """
     if not ratio:
         return vectors

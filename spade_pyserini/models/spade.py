@@ -18,8 +18,8 @@ class SpadeModel(DualEncoder):
         model = SpadeModel.from_pretrained("spade-mini")
         model.encode(["Recursively delete a directory tree."])   # [{"delete": 87, ...}]
 
-    `DualEncoder` implements the equations, `persistence` reads and writes the files. `encode` and
-    `expand` call `SpadeEncoder`, which has more options: precision, device, and the document
+    `DualEncoder` implements the equations, and `persistence` reads and writes the files. `encode`
+    and `expand` call `SpadeEncoder`, which has more options: precision, device, and the document
     frequencies of a corpus.
     """
 
@@ -84,6 +84,8 @@ class SpadeModel(DualEncoder):
     def expand(self, text: str) -> Expansion:
         """Return the terms that expansion added to a text and those whose impact it raised.
 
-        print(model.expand("Recursively delete a directory tree."))
+        For example::
+
+            print(model.expand("Recursively delete a directory tree."))
         """
         return SpadeEncoder(self).expand(text)

@@ -51,7 +51,7 @@ class TermWeightingEncoder(nn.Module):
         if pooling == "first":
             scores = scores * _first_occurrence(input_ids, counted)
         vector: Tensor = scores.new_zeros(len(scores), self.backbone.config.vocab_size)
-        # Eq. 5 places each score at its term, Eq. 6 takes the maximum: one scatter does both.
+        # Eq. 5 places each score at its term, and Eq. 6 takes the maximum. One scatter does both.
         return vector.scatter_reduce(1, input_ids, scores, reduce="amax")
 
 

@@ -1,7 +1,7 @@
 """The BERT WordPiece tokenizer, which is all that SpaDE needs on the query side.
 
-Training, search and exported topics all turn queries into terms with `WordPieces.query_terms`:
-each distinct WordPiece of the query once (psi(q) of Eq. 1).
+Training, search and the export of topics all turn queries into terms with
+`WordPieces.query_terms`, which returns each distinct WordPiece of a query once (psi(q) of Eq. 1).
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class WordPieces:
         return wordpieces
 
     def check(self, source: str | Path) -> None:
-        """Raise `InputError` if this is no WordPiece tokenizer, or if Lucene would split a term.
+        """Raise `InputError` if this is not a WordPiece tokenizer, or if Lucene would split a term.
 
         ``source`` names the tokenizer in the message.
         """
@@ -233,10 +233,10 @@ class WordPieces:
         )
 
     def _slices(self, text: str) -> Iterable[str]:
-        """Return the parts of a text that can be tokenized one after the other.
+        """Divide a text into parts that can be tokenized one after the other.
 
-        Return only the complete text if the tokenizer might treat whitespace differently from
-        BERT's tokenizer.
+        If the tokenizer might treat whitespace differently from BERT's tokenizer, the complete text
+        is the only part.
         """
         return [text] if self._cutter is None else self._cutter.slices(text, SLICE)
 

@@ -121,7 +121,7 @@ def remove_leftovers(run: Path) -> None:
 
 
 def load_checkpoint(run: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
-    """The newest complete checkpoint of a run, or None if there is none yet."""
+    """Return the newest complete checkpoint of a run, or None if the run has no checkpoint."""
     # A run that was killed while `save_checkpoint` renamed folders has only the old checkpoint.
     folder = next((run / name for name in (NAME, f"{NAME}.old") if (run / name).is_dir()), None)
     if folder is None:
@@ -138,7 +138,7 @@ def load_checkpoint(run: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | Non
 
 
 def weight_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """The tensors of the model that training can change, for `save_checkpoint`."""
+    """Return the model's tensors for `save_checkpoint`, without those that adapters freeze."""
     weights = model.state_dict()
     frozen = has_adapters(model)
     return {f"model.{x}": weights[x] for x in weights if not (frozen and is_frozen(x))}

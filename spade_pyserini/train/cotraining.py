@@ -22,7 +22,8 @@ from spade_pyserini.train.step import Encode
 class Exchange(NamedTuple):
     """The hard samples of a block.
 
-    weighting, expansion: samples with the largest losses of this encoder, the hardest first.
+    weighting: the samples with the largest losses of the weighting encoder, the hardest first.
+    expansion: the same for the expansion encoder.
     """
 
     weighting: list[int]

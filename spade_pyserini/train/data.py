@@ -184,7 +184,10 @@ def _with_documents(
 
 
 def read_teacher(path: Path, samples: list[Sample]) -> dict[str, dict[str, float]]:
-    """Return a TREC run's scores by query and document; all documents of samples must have one."""
+    """Return a TREC run's scores by query and document.
+
+    Raises `InputError` if a document of a sample has no score, or if a sample has no negative.
+    """
     scores = {ranking.qid: dict(ranking.hits) for ranking in read_run(path)}
     for sample in samples:
         for docid in sample.docids:

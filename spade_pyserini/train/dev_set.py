@@ -50,8 +50,8 @@ class Mixture(NamedTuple):
 class Scores(NamedTuple):
     """Scores of all documents for all topics, and totals over the documents.
 
-    relevance: [mixtures, topics, documents]. terms [mixtures]: number of terms with a weight above
-    0 in the aggregated vectors. expanded: number of terms from the expansion encoder.
+    relevance [mixtures, topics, documents]: the scores. terms [mixtures]: number of terms with a
+    weight above 0 in the aggregated vectors. expanded: number of terms from the expansion encoder.
     weighting_sum, expansion_sum: the sum of the weights from each of the two encoders.
     """
 
@@ -118,7 +118,7 @@ class DevSet:
         return Scores(relevance, numbers, expanded, *sums)
 
     def batches(self, ids: list[list[int]]) -> Iterator[tuple[list[list[int]], list[int]]]:
-        """The documents in batches, with a progress bar below that of the training."""
+        """Yield the documents in batches. A progress bar is shown below that of the training."""
         with counting_bar(f"validating {self.name}", "documents", len(ids), leave=False) as bar:
             for batch, positions in batches(ids, BATCH_TOKENS):
                 yield batch, positions

@@ -22,7 +22,7 @@ class HasCorpus(Protocol):
 
 
 class CorpusSource(NamedTuple):
-    """A corpus by its name or path, and its columns; those that are not given are guessed."""
+    """A corpus by its name or path, and its columns; columns that are not given are guessed."""
 
     corpus: str
     id_field: str | None = None

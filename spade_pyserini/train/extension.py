@@ -38,7 +38,7 @@ class Extension:
     """An addition to the paper's training. By default, each method changes nothing."""
 
     def query_text(self, qid: str, text: str) -> str:
-        """The text of a training query, changed or unchanged."""
+        """Return the text of a training query, changed or unchanged."""
         return text
 
     def scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor | None:
@@ -49,7 +49,10 @@ class Extension:
         return None
 
     def pair_scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor | None:
-        """Return scores [Q] of query i for document i that replace Eq. 1, or None to keep Eq. 1."""
+        """Return scores [Q] that replace Eq. 1, or None to keep Eq. 1.
+
+        Score i is that of document i for query i.
+        """
         return None
 
     def losses(self, batch: ScoredBatch) -> LossParts:

@@ -101,13 +101,14 @@ class TermWeightSettings:
 
     idf: weights of query terms: ``none``, ``counted`` in the training documents, or ``learned``,
         starting from the counted ones, with the learning rate idf_rate.
-    corpus_idf, saturate, forms: as in `SpadeConfig`; None means as in ``init``. Each collection
-        has its own idf. ``saturate`` applies to each encoder separately in training, and to the
-        aggregated vector in encoding. ``forms`` is for English only.
-    whole_word_forms: as in `SpadeConfig`; None means as in ``init``. Training uses it, too.
-    prune_ratio, corpus_gamma, corpus_few: as in `SpadeConfig`; None means as in ``init``. They are
-        saved with the model, for encoding. Validation uses ``prune_ratio``, but not
-        ``corpus_gamma``, which is for entire corpora. Training uses none of the three.
+    corpus_idf, saturate, forms: as in `SpadeConfig`; None means the value of ``init``. Each
+        collection has its own idf. ``saturate`` applies to each encoder separately in training, and
+        to the aggregated vector in encoding. ``forms`` is for English only.
+    whole_word_forms: as in `SpadeConfig`; None means the value of ``init``. Training uses this
+        setting, too.
+    prune_ratio, corpus_gamma, corpus_few: as in `SpadeConfig`; None means the value of ``init``.
+        The model is saved with these settings, for encoding. Validation uses ``prune_ratio``, but
+        not ``corpus_gamma``, which is for entire corpora. Training uses none of the three.
     template_share: share of the queries that are put into a template ("find papers about ...").
         A dense teacher gets these queries without the template. The stage ``templates`` uses this
         setting, too.

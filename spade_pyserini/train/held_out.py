@@ -34,7 +34,7 @@ class QuerySplit(NamedTuple):
     parts: dict[Path, Qrels]
 
     def write(self) -> None:
-        """Write the judgements of the held-out queries and of the others."""
+        """Write the judgements of the held-out queries and those of the other queries."""
         for path, qrels in self.parts.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(path) as stream:

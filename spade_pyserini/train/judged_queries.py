@@ -65,7 +65,7 @@ def present_columns(queries: str, qrels: str, columns: Columns, data_dir: DataDi
 
 
 def _has_any(name: str, columns: TopicColumns | QrelsColumns, data_dir: DataDir) -> bool:
-    """Whether ``name`` is a table with at least one of the columns."""
+    """Return whether ``name`` is a table with at least one of the columns."""
     named = {column for column in columns if column and column != ROW}
     path = find_file(name, data_dir)
     form = table_format(path, lambda cells: not named.isdisjoint(cells)) if path else None

@@ -1,6 +1,8 @@
 """The log of a run: ``log.jsonl``, and TensorBoard's files if TensorBoard is installed.
 
-{"event": "step", "step": 12, "weighting_ranking": 2.31, ...}
+A line of ``log.jsonl``::
+
+    {"event": "step", "step": 12, "weighting_ranking": 2.31, ...}
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ class RunLog:
 def silence_writer_threads() -> None:
     """Do not print operating-system errors, such as a full disk, in TensorBoard's threads.
 
-    The writer raises such an error again in its next call, so it would be reported twice.
+    The writer raises such an error again in its next call, so the error would be reported twice.
     """
     hook = threading.excepthook
 

@@ -1,4 +1,4 @@
-"""Optimizers: one AdamW for each encoder, with a learning rate for its transformer and its head."""
+"""Optimizers: an AdamW for each encoder, with separate learning rates for transformer and head."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def step(optimizer: torch.optim.Optimizer, settings: OptimizationSettings, numbe
 def rate_factor(settings: OptimizationSettings, number: int) -> float:
     """Return the factor of the learning rates at step ``number``, counted from 0.
 
-    1 for a constant schedule. A linear one rises to 1 in ``rate_warmup`` steps, then falls to 0.
+    With a constant schedule, the factor is 1. With a linear schedule, it rises to 1 in
+    ``rate_warmup`` steps, then falls to 0.
     """
     if settings.schedule == "constant":
         return 1.0

@@ -1,6 +1,6 @@
 """Pairs of a query and a relevant text in one table, divided into queries, judgements, documents.
 
-::
+The files on the right are written from the table on the left::
 
     question,answer                        pairs/queries.tsv   q1 <tab> how do I ...
     how do I reset it?,Press both ...      pairs/qrels.txt     q1 0 p1 1

@@ -11,7 +11,7 @@ POOL = 10_000  # documents of the corpus from which the negatives of all queries
 
 
 def lacks_negatives(ranking: Ranking, grades: Mapping[str, int], wanted: int) -> bool:
-    """Whether a ranking has fewer than ``wanted`` hits that are not relevant.
+    """Return whether a ranking has fewer than ``wanted`` hits that are not relevant.
 
     False if the query has no relevant document.
     """

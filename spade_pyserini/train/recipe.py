@@ -142,7 +142,9 @@ class Recipe:
 def make_recipe(**settings: Any) -> Recipe:
     """Return a recipe with these settings; all other settings are the paper's.
 
-    make_recipe(backbone="minilm", corpus="pydoc", queries="pydoc-dev", qrels="pydoc-dev")
+    For example::
+
+        make_recipe(backbone="minilm", corpus="pydoc", queries="pydoc-dev", qrels="pydoc-dev")
     """
     return Recipe().change(**settings)
 

@@ -33,7 +33,10 @@ class Sample(NamedTuple):
 
 
 def spread(items: Sequence[T], number: int) -> list[T]:
-    """Return ``number`` items, spread evenly over the sequence; 0 or too many means all items."""
+    """Return ``number`` items, spread evenly over the sequence.
+
+    Returns all items if ``number`` is 0, or if there are not more than ``number`` items.
+    """
     if not 0 < number < len(items):
         return list(items)
     return [items[position * len(items) // number] for position in range(number)]
@@ -68,11 +71,11 @@ def samples_from_qrels(
     data_dir: DataDir = None,
     qids: Container[str] | None = None,
 ) -> list[Sample]:
-    """One sample for each relevant document in the collection's qrels.
+    """Return one sample for each relevant document in the collection's qrels.
 
     ``qids``: use only the judgements of these topics; None for all. The negatives of a sample are
-    ``hard_negatives`` documents of the query in the run ``negatives`` that are not relevant.
-    Queries with fewer negatives are left out.
+    ``hard_negatives`` documents that the run ``negatives`` lists for the query and that are not
+    relevant. Queries with fewer such documents are left out.
     """
     qrels, negatives = collection.qrels or "", collection.negatives
     ranked: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""A sparse start for a new masked-LM head, which gives a weight to half of the vocabulary."""
+"""A sparse start. Without it, a new masked-LM head gives a weight to half of the vocabulary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gradient of a batch, which does not depend on the micro-batches and processes.
+"""The gradient of a batch, which does not depend on the number of micro-batches or processes.
 
 With in-batch negatives, the loss of a query depends on all documents of the batch, so plain
 gradient accumulation would change the loss. Gradient caching does not: encode all micro-batches

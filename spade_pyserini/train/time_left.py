@@ -71,7 +71,10 @@ class TimeLeft:
 
 
 def step_range(seconds: list[float]) -> tuple[float, float]:
-    """Return the shortest and the longest time. Of three or more, the two extremes are ignored."""
+    """Return the shortest and the longest of the times.
+
+    If there are three or more times, the very shortest and the very longest are left out first.
+    """
     ordered = sorted(seconds)
     if len(ordered) > 2:
         ordered = ordered[1:-1]

@@ -17,12 +17,12 @@ ALPHAS = tuple(step / 10 for step in range(11))
 
 
 class Validation(NamedTuple):
-    """Figures of the best alpha, as means over the collections.
+    """Figures of the best alpha.
 
-    by_alpha: MRR@10 for each alpha. by_collection: MRR@10 of each collection with the best alpha.
-    terms: mean number of terms in a document vector. expanded: mean number of terms that the
-    expansion encoder gives a document. expansion_share: the expansion encoder's share of the sum
-    of all weights.
+    mrr, ndcg: means over the collections. by_alpha: the mean MRR@10 for each alpha. by_collection:
+    MRR@10 of each collection with the best alpha. terms: mean number of terms in a document vector.
+    expanded: mean number of terms that the expansion encoder gives a document. expansion_share: the
+    expansion encoder's share of the sum of all weights.
     """
 
     alpha: float

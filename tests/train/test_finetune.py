@@ -156,7 +156,7 @@ def test_a_single_file_of_pairs(faq: Path, tmp_path: Path, run: Commands) -> Non
     assert "queries from `question`, texts from `answer`" in result.err
     assert "30 pairs, 30 queries, 30 documents" in result.err
     assert "BM25 finds no document for 2 of the 24 training queries; random documents" in result.err
-    assert "not relevant for 1 of the 24 training queries; random documents are" in result.err
+    assert "for 1 of the 24 training queries, BM25 finds too few documents that are" in result.err
     assert "no document for 1 of the 6 validation queries; they stay in the val" in result.err
     assert "24 samples, 24 queries" in result.err and "are not used" not in result.err
     mined = tmp_path / "mine" / "mined" / "negatives.pairs.txt"

@@ -2,9 +2,9 @@
 
     w_j = MLP(h_i),   i the first WordPiece of the first occurrence of the word j
 
-Terms are the words into which the tokenizer splits a text before it splits words into WordPieces,
-without punctuation. Queries are boolean, over words. The model expects documents that docT5query
-has expanded (`spade encode --expansions`).
+Terms are words: the tokenizer splits a text into words before it splits the words into WordPieces.
+Punctuation is left out. Queries are boolean and consist of words, too. The model expects documents
+that docT5query has expanded (`spade encode --expansions`).
 
 - Mallia, Khattab, Suel, Tonellotto: Learning passage impacts for inverted indexes, SIGIR 2021,
   https://doi.org/10.1145/3404835.3463030

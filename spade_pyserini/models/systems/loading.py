@@ -54,8 +54,8 @@ def load_encoder(
     query_encoder: the name of another model that encodes queries, or ``boolean``. By default, the
         files of the model decide how queries are encoded.
     fold: multiply document vectors by the weights of query terms, if the model has a table of
-        them. Queries are then boolean. Except for rounding, scores are the same as with weighted
-        queries.
+        such weights. Queries are then boolean. Except for rounding, scores are the same as with
+        weighted queries.
     """
     if str(name) == UNTRAINED:
         return _spade(name, device, query_encoder)

@@ -24,8 +24,8 @@ class NeuralQueries:
     """Encodes queries with the model of a system.
 
     model: the name of the model, for manifests. max_length: tokens of a query that are read.
-    scale: factor of weights before they are rounded; Pyserini uses 256 / 5. prompt: text before
-    every query.
+    scale: the factor by which weights are multiplied before they are rounded; Pyserini uses
+    256 / 5. prompt: text before every query.
     """
 
     system: System

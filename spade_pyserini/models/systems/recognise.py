@@ -18,8 +18,8 @@ PROJECTION = "tok_proj.weight"  # the layer of uniCOIL and TILDEv2 that weighs t
 KNOWN = """the known systems:
   SpaDE           config.json with model_type spade
   SparseEncoder   modules.json of sentence-transformers: Transformer and SpladePooling, or a Router
-  SPLADE          a masked-LM model of transformers (architectures: ...ForMaskedLM); with
-                  idf.json, a document encoder of OpenSearch
+  SPLADE          a masked-LM model of transformers (architectures: ...ForMaskedLM); a model that
+                  has idf.json, too, is a document encoder of OpenSearch
   uniCOIL         tok_proj.weight of one row (architectures: UniCoilEncoder)
   TILDEv2         tok_proj.weight of one row (architectures: TILDEv2)
   TILDE           architectures: BertLMHeadModel, without is_decoder

@@ -10,7 +10,7 @@ class Source(NamedTuple):
     """A model to load.
 
     folder: where its files are. name: the model's name in manifests. fold: multiply document
-    vectors by the weights of query terms, if the model has a table of them.
+    vectors by the weights of query terms, if the model has a table of such weights.
     """
 
     folder: Path

@@ -55,7 +55,7 @@ class StaticWeights(NamedTuple):
 class SparseEncoderFiles(NamedTuple):
     """The parts of a ``SparseEncoder``.
 
-    query: None if the model of documents also encodes queries.
+    query: None if the document encoder also encodes queries.
     document_prompt, query_prompt: the text before every document and before every query.
     """
 

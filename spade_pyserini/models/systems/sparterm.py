@@ -178,7 +178,7 @@ def _masked_lm(checkpoint: Checkpoint, tensors: dict[str, Tensor], prefix: str) 
 def _check_sizes(checkpoint: Checkpoint, prefix: str) -> None:
     """Raise `InputError` unless the weights have the sizes that config.json states.
 
-    Otherwise a configuration of a few bytes could demand any amount of memory.
+    Without this check, a configuration of a few bytes could demand any amount of memory.
     """
     settings, shapes = checkpoint.config, checkpoint.shapes
     sizes = [settings.get(name) for name in ("vocab_size", "hidden_size", "num_hidden_layers")]

@@ -50,7 +50,7 @@ class System(nn.Module):
 
     @classmethod
     def from_backbone(cls, backbone: Backbone) -> Self:
-        """Build a system with a new head on a pre-trained transformer, to train it."""
+        """Build an untrained system, with a new head on a pre-trained transformer."""
         raise NotImplementedError
 
     @property
@@ -60,7 +60,7 @@ class System(nn.Module):
 
     @property
     def transformers(self) -> list[Part]:
-        """The transformers of the system, so that training can add adapters to them."""
+        """The transformers of the system; training can add adapters to them."""
         raise NotImplementedError
 
     def published(self) -> Published:
@@ -69,7 +69,7 @@ class System(nn.Module):
 
     @property
     def settings(self) -> dict[str, object]:
-        """Settings that vectors depend on besides the weights, for fingerprints."""
+        """The settings that vectors depend on, besides the weights. Fingerprints include them."""
         return {}
 
     def drop(self, terms: frozenset[int]) -> None:

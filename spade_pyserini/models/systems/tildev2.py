@@ -3,9 +3,9 @@
     w_j = max_{i: t_i = j} ReLU(v . h_i + b)
 
 for the term j and the hidden states h_i of the tokens t_i. A repeated token has its largest weight.
-Documents have the same equation as in uniCOIL, but queries are boolean: no model encodes them. The
-model expects expanded documents (`spade encode --expansions`): in the paper, TILDE predicts 200
-terms for each document, and those that the document does not contain are appended to it.
+Documents are encoded as in uniCOIL, but queries are boolean: no model encodes them. The model
+expects expanded documents (`spade encode --expansions`): in the paper, TILDE predicts 200 terms for
+each document, and those that the document does not contain are appended to it.
 
 - Zhuang, Zuccon: Fast passage re-ranking with contextualized exact term matching and efficient
   passage expansion, 2021, https://arxiv.org/abs/2108.08513

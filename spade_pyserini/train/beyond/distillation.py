@@ -32,16 +32,18 @@ class Distillation(Extension):
     ) -> tuple[Tensor, Tensor]:
         """Return the scores of the model and of the teacher for the same documents, [Q, C] each.
 
-        The first candidate of each query is its positive. relevance [Q, D].
+        ``relevance`` [Q, D] holds the model's scores of all documents of the batch. In both
+        results, the first candidate of each query is its positive.
         """
         raise NotImplementedError
 
 
 class DenseDistillation(Distillation):
-    """Learns a dense model's scores of every query for every document of the batch.
+    """Learns the scores that a dense model gives to every pair of a query and a document.
 
-    ``bm25`` is a list with a BM25 teacher for each collection, or an empty list. BM25's scores are
-    added to those of the dense model. Teachers get the queries without templates.
+    The queries and the documents are those of the batch. ``bm25`` is a list with a BM25 teacher for
+    each collection, or an empty list. BM25's scores are added to those of the dense model. Teachers
+    get the queries without templates.
     """
 
     name = "batch_distillation"

@@ -6,8 +6,8 @@ The stage measures every combination of the recipe's ``alphas`` and ``prune_rati
 nDCG@10 over the validation collections, and the mean number of terms in a document. Of all
 combinations whose nDCG@10 is at most ``tolerance`` below the best nDCG@10, the stage chooses the
 combination with the fewest terms. ``tolerance`` is a share: 0.005 is 0.5 %. ``settings.json`` has
-all figures. ``best`` is the model ``init`` with the chosen settings and the recipe's other settings
-of the section ``term_weights``.
+all figures. ``best`` is the model ``init`` with the chosen settings, and with the recipe's settings
+``saturate``, ``whole_word_forms``, ``corpus_gamma`` and ``corpus_few``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ RESULTS = "settings.json"
 
 
 class Measured(NamedTuple):
-    """The figures of a combination: means over the collections, and nDCG@10 of each collection."""
+    """The figures of a combination.
+
+    ndcg, mrr: means over the collections. terms: mean number of terms in a document vector.
+    by_collection: nDCG@10 of each collection.
+    """
 
     alpha: float
     prune_ratio: float

@@ -58,7 +58,10 @@ def extend(run: Run, data: TrainingData, model: SpadeModel) -> tuple[SpadeModel,
 def dense_distillation(
     recipe: Recipe, data: TrainingData, wordpieces: WordPieces, counts: list[TermCounts]
 ) -> DenseDistillation:
-    """The distillation of a bi-encoder's scores; BM25 needs the ``counts`` of each collection."""
+    """Return the distillation of a bi-encoder's scores.
+
+    ``counts`` are the term counts of each collection; only the scores of BM25 need them.
+    """
     settings, length = recipe.distillation, recipe.model.max_length
     name = settings.dense_teacher or ""
     listed = {(teacher.kind, teacher.model): teacher for teacher in recipe.teaching.teachers}
@@ -72,14 +75,14 @@ def dense_distillation(
 def _bm25_teachers(
     recipe: Recipe, wordpieces: WordPieces, counts: list[TermCounts]
 ) -> list[BM25Teacher]:
-    """A BM25 teacher for each collection, or none if ``teacher_bm25`` is 0."""
+    """Return a BM25 teacher for each collection, or no teacher if ``teacher_bm25`` is 0."""
     if not recipe.distillation.teacher_bm25:
         return []
     return [BM25Teacher(wordpieces, part, recipe.model.max_length) for part in counts]
 
 
 def _count_terms(recipe: Recipe, data: TrainingData, model: SpadeModel) -> list[TermCounts]:
-    """Return the term counts of each collection's training documents; none if not needed."""
+    """Return the term counts of each collection's training documents, or [] if not needed."""
     settings = recipe.term_weights
     corpus_idf = model.config.corpus_idf if settings.corpus_idf is None else settings.corpus_idf
     needed = (

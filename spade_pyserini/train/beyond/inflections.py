@@ -33,7 +33,7 @@ def word_forms(wordpieces: WordPieces, size: int) -> Tensor:
 
     The numbers start from 1. A term without other forms has the number 0.
     The stemmer and the stop words are those of Anserini's BM25. Only complete words of English
-    letters have forms; pieces of words and numbers have none.
+    letters have forms. Numbers and WordPieces inside words have no forms.
     """
     jvm.start()
     analyze = jvm.java_class("io.anserini.analysis.AnalyzerUtils").analyze

@@ -19,7 +19,7 @@ def kl_loss(relevance: Tensor, teacher: Tensor) -> Tensor:
 def margin_mse_loss(relevance: Tensor, teacher: Tensor) -> Tensor:
     """Squared error of the margins between the first candidate (the positive) and the others.
 
-    relevance [Q, C], teacher [Q, C]: scores of the C candidates of each query, at least 2.
+    relevance [Q, C], teacher [Q, C]: scores of the C candidates of each query. C is at least 2.
     """
     student = relevance[:, :1] - relevance[:, 1:]
     target = teacher[:, :1] - teacher[:, 1:]
@@ -32,5 +32,5 @@ def flops_loss(documents: Tensor) -> Tensor:
 
 
 def l1_loss(documents: Tensor) -> Tensor:
-    """The L1 regularizer of vectors [D, |V|]: the mean over documents of their sum of weights."""
+    """The L1 regularizer of vectors [D, |V|]: the mean over documents of the sum of weights."""
     return documents.abs().sum(dim=1).mean()

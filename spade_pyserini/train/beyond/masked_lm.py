@@ -35,7 +35,7 @@ from spade_pyserini.train.stream import SampleStream
 
 STAGE = "masked-lm"
 PREDICTED = 0.15  # share of the WordPieces that are predicted, as in BERT
-# Of the predicted WordPieces, these shares become [MASK], or a random term.
+# Of the predicted WordPieces, the first share becomes [MASK], and the second becomes random terms.
 MASKED, RANDOM = 0.8, 0.1
 HELD_OUT = 256  # number of documents to validate on; at most a tenth of all documents
 SHORTEST = 8  # minimum number of WordPieces; shorter documents give no context
@@ -168,7 +168,10 @@ def read_documents(run: Run, model: SpadeModel) -> list[list[int]]:
 
 
 def mask_batch(input_ids: Tensor, mask: Tensor, model: SpadeModel) -> MaskedBatch:
-    """Choose WordPieces at random and mask them. input_ids, mask: [batch, length]."""
+    """Choose WordPieces at random and mask them.
+
+    ``input_ids`` and ``mask``, the attention mask, are [batch, length].
+    """
     wordpieces = model.wordpieces
     special = torch.tensor(sorted(wordpieces.special_ids))
     predicted = (torch.rand(input_ids.shape) < PREDICTED) & mask.bool()

@@ -42,7 +42,8 @@ class PoolEmbeddings(NamedTuple):
     """The embeddings of all teachers, scaled and concatenated.
 
     The inner product of a query and a document is the weighted sum of the teachers' cosines.
-    queries [pool, m]. documents [documents, m], in the order of ``TrainingData.documents``.
+    ``queries`` is [pool, m]. ``documents`` is [documents, m] and has the order of
+    ``TrainingData.documents``.
     """
 
     queries: Tensor
@@ -61,7 +62,10 @@ class QueryPool(Extension):
         scores: Scores,
         bm25: list[BM25Teacher],
     ) -> None:
-        """``scores``: as `Extensions.scores`. ``bm25``: a teacher for each collection, or empty."""
+        """``scores`` is like `Extensions.scores`.
+
+        ``bm25`` is a list with a BM25 teacher for each collection, or an empty list.
+        """
         self.settings, self.data = settings, data
         self.queries, self.embeddings = queries, embeddings
         self.student_scores, self.bm25 = scores, bm25
@@ -117,6 +121,6 @@ def open_query_pool(
 
 
 def pool_loss(student: Tensor, teacher: Tensor) -> Tensor:
-    """Return both divergences of the scores [queries, documents]."""
+    """Return the sum of both divergences, for scores [queries, documents]."""
     by_document = (scores - scores.mean(dim=1, keepdim=True) for scores in (student, teacher))
     return kl_loss(student, teacher) + kl_loss(*(scores.T for scores in by_document))

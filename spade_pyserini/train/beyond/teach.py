@@ -68,7 +68,7 @@ def teach(
 
 
 def _paths(run: Run) -> list[Path]:
-    """The path of the run that is written for each training collection."""
+    """Return the paths of the runs to write, one for each training collection."""
     paths = []
     for collection in run.recipe.training_collections:
         if not (collection.corpus and collection.queries):
@@ -114,7 +114,7 @@ def _score_collection(
 def _candidates(
     run: Run, collection: TrainingCollection, scorers: list[Scorer], texts: dict[str, str]
 ) -> Iterator[Candidates]:
-    """Yield the candidates of each query that has two or more."""
+    """Yield the candidates of each query. Queries with fewer than two candidates are left out."""
     number = run.recipe.teaching.candidates
     topics = spread(read_topics(collection.queries, data_dir=run.data_dir), collection.sample)
     judged = read_qrels(collection.qrels, data_dir=run.data_dir) if collection.qrels else {}

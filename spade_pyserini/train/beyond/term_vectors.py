@@ -3,11 +3,12 @@
     spade train --stage term-vectors --recipe spade-mini-2-start --data-dir DIR --output my-start
     spade train --recipe spade-mini-2 --set init=my-start/best --data-dir DIR --output my-model
 
-A bi-encoder scores a document by the inner product of its embedding and the query's. SpaDE scores
-it by the sum of the weights of the query's terms. So each term gets a vector, such that the sum of
-the vectors of a query's terms has the direction of the query's embedding. The vectors become the
-output weights of the head, up to a scale, which becomes the weight of the query term. From the
-first step on, the head then expands a document with the terms of queries that it is relevant for.
+A bi-encoder scores a document by the inner product of its embedding and the query's embedding.
+SpaDE scores a document by the sum of the weights of the query's terms. So each term gets a vector,
+such that the sum of the vectors of a query's terms has the direction of the query's embedding. The
+vectors become the output weights of the head, up to a scale, which becomes the weight of the query
+term. From the first step on, the head then expands a document with the terms of the queries for
+which the document is relevant.
 
 The vector of a term is w_t (M e_t + b + U_t V): a map of its centred input embedding e_t, an offset
 b that all terms share, and a low-rank part of its own (``decoder_rank``). In the head, M is the
@@ -128,7 +129,10 @@ def _fit(
     settings: OptimizationSettings,
     log: RunLog,
 ) -> None:
-    """Maximize the cosine between the sum of vectors of each bag and its target, [bags, m]."""
+    """Maximize the cosine between each bag's sum of vectors and the bag's row of ``targets``.
+
+    ``targets`` is [bags, m].
+    """
     order = torch.randperm(len(bags), generator=torch.Generator().manual_seed(settings.seed))
     held_out = min(HELD_OUT, len(bags) // 10)
     log.begin(0)
@@ -170,7 +174,7 @@ def _teacher_embeddings(recipe: Recipe, texts: list[str], width: int) -> Tensor:
 
 
 def _queries_and_titles(run: Run) -> list[str]:
-    """The queries of all collections and the titles of their documents, each text once.
+    """Return the queries of all collections and the titles of their documents, each text once.
 
     If a collection has qrels, only its judged queries are used.
     """

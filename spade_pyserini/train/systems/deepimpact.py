@@ -1,4 +1,4 @@
-"""DeepImpact: `models.systems.deepimpact` weights words; queries are boolean, over words.
+"""DeepImpact: `models.systems.deepimpact` computes a weight for each word; queries are boolean.
 
     s(q, d) = sum_{j in q} w_dj
     loss = -log(e^s(q, d+) / (e^s(q, d+) + e^s(q, d-)))

@@ -1,6 +1,6 @@
 """The loss of a system on a batch: which texts are encoded, their vectors, scores and losses.
 
-The class of a system's loss overrides the methods that differ. By default, queries are boolean, the
+A subclass for a system overrides the methods that differ. By default, queries are boolean, the
 system encodes documents, a score is the inner product of both vectors (Eq. 1), and the loss is the
 ranking loss (Eq. 11).
 """
@@ -39,7 +39,7 @@ EncodeTexts = Callable[[list[Text]], Tensor]
 class SystemObjective(RankingObjective):
     """The loss of a system.
 
-    encodes_queries: whether the system encodes queries, too. Otherwise queries are boolean.
+    encodes_queries: whether the system encodes queries, too. If it does not, queries are boolean.
     ranks: whether the loss compares the scores of documents. Only then can training use a teacher.
     """
 
@@ -92,7 +92,10 @@ class SystemObjective(RankingObjective):
     # The loss
 
     def loss(self, samples: list[int], rows: Tensor) -> LossParts:
-        """The parts of the loss of a batch. rows [texts, n]: vectors of `texts(samples)`."""
+        """Return the parts of the loss of a batch.
+
+        rows [texts, n]: vectors of `texts(samples)`.
+        """
         queries, documents = self.split(samples, rows)
         docids = self.documents(samples)
         relevance = losses.scores(queries, documents)
@@ -108,7 +111,7 @@ class SystemObjective(RankingObjective):
         return self.boolean_queries(samples), rows
 
     def boolean_queries(self, samples: list[int]) -> Tensor:
-        """1 for the terms of each query, 0 for all others, [Q, n]."""
+        """Return vectors [Q, n], with 1 for the terms of each query and 0 for all others."""
         return query_vectors(self.model, self.data.query_texts(samples))
 
     def further_losses(self, samples: list[int], queries: Tensor, documents: Tensor) -> LossParts:
@@ -117,10 +120,10 @@ class SystemObjective(RankingObjective):
 
 
 def pairwise_loss(objective: SystemObjective, samples: list[int], relevance: Tensor) -> Tensor:
-    """-log(e^s(q, d+) / (e^s(q, d+) + e^s(q, d-))), the mean over queries, for scores [Q, D].
+    """Return the mean over the queries of -log(e^s(q, d+) / (e^s(q, d+) + e^s(q, d-))).
 
-    d+ is the positive of the query, and d- its first hard negative. If a query has no hard
-    negatives, d- is the positive of another query.
+    ``relevance`` [Q, D] holds the scores. d+ is the positive of the query, and d- its first hard
+    negative. If a query has no hard negatives, d- is the positive of another query.
     """
     docids, data = objective.documents(samples), objective.data
     rows = torch.arange(len(samples), device=relevance.device)

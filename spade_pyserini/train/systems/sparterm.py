@@ -5,7 +5,7 @@
              -1/|V| (POSITIVE * sum_{j in q} log G_j + sum_{j not in q} log(1 - G_j))
 
 with G_j = sigmoid(max_i gate_ij) of the relevant document d+. The first part trains the importance
-predictor only, because its gates are 0 or 1 and have no gradient. The second part trains the gating
+predictor only, because gates are 0 or 1 and have no gradient. The second part trains the gating
 controller to open the gates of the query's terms.
 
 - Bai et al.: SparTerm, learning term-based sparse representation for fast text retrieval, 2020,
@@ -24,8 +24,9 @@ from spade_pyserini.train.step import LossParts
 from spade_pyserini.train.systems.objective import SystemObjective, pairwise_loss
 
 # The weight of the query's terms in the loss of gates; all other terms have weight 1. A query has
-# few terms, so with equal weights no gate would open. With 100, the loss is smaller with an open
-# gate if more than 1 of 101 queries of similar documents contain the term.
+# few terms, so with equal weights no gate would open. With a weight of 100, an open gate has a
+# smaller loss than a closed gate if more than 1 of 101 queries of similar documents contain the
+# term.
 POSITIVE = 100.0
 
 

@@ -57,7 +57,7 @@ class TildeObjective(SystemObjective):
         }
 
     def _terms(self, batch: list[list[int]]) -> Tensor:
-        """1 for the terms of each text, 0 for all others, [batch, |V|]."""
+        """Return vectors [batch, |V|], with 1 for the terms of each text and 0 for all others."""
         vectors = torch.zeros(len(batch), len(self.model.kept))
         for row, ids in enumerate(batch):
             vectors[row, ids] = 1

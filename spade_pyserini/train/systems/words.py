@@ -23,7 +23,7 @@ class WordObjective(SystemObjective):
         return rows
 
     def boolean_queries(self, samples: list[int]) -> Tensor:
-        """1 for the words of each query, 0 for all others, [Q, words]."""
+        """Return vectors [Q, words], with 1 for the words of each query and 0 for all others."""
         columns = {word: column for column, word in enumerate(self.words(samples))}
         vectors = self.model.kept.new_zeros(len(samples), len(columns), dtype=torch.float)
         for row, text in enumerate(self.data.query_texts(samples)):
