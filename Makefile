@@ -39,7 +39,7 @@ endef
 PARALLEL := -n auto --dist loadfile
 # `make test` always tries the same few faults; the other targets choose them at random.
 test: FAULTS_SEED ?= 24
-# About how long the suite of faults may take; 0 tries all faults, which takes hours.
+# The fault-injection tests take about this many minutes; 0 tries all faults, which takes hours.
 FAULTS_MINUTES ?= 30
 
 .PHONY: demo test test-all test-faults check format jar docs clean

@@ -2,7 +2,7 @@
 
     python benchmarks/foreign.py --documents 100000 --vectors encode/pydoc.spade-mini
 
-The vectors are made from real vectors, see ``synthetic.py``. This package's own builder (the
+The vectors are made from real vectors (see ``synthetic.py``). This package's own builder (the
 default of `spade index`) indexes the same files in three ways: without checks, as for vectors of
 `spade encode`; with checks in Java while the index is built; and after Python has checked all
 lines, as is done for the Anserini builder. The time of each way is that of a complete process,

@@ -3,8 +3,8 @@
     python benchmarks/index.py --documents 100000
     python benchmarks/index.py --documents 100000 1000000 --vectors encode/pydoc.spade-mini
 
-The vectors are made from real vectors (``--vectors``), see ``synthetic.py``. The builders read
-the same files with the same number of threads, one builder after the other. The time is that of a
+``synthetic.py`` makes the vectors from real vectors (``--vectors``). The builders read the same
+files with the same number of threads, one builder after the other. The time is that of a
 complete process, including the start of its JVM. Afterwards, outside of the measured time, the
 documents and postings of the index are counted, because Anserini may fail and still exit with 0.
 """

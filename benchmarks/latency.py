@@ -151,7 +151,7 @@ def bm25(index: str) -> Callable[[str, int], Any]:
 
 
 def index_bm25_in_pisa(corpus: str, index: str) -> None:
-    """Index all words of the corpus in PISA, stemmed; searches drop stop words from queries."""
+    """Index the stems of all words in PISA; searches remove stop words from queries."""
     from spade_pyserini.corpora import open_corpus
     from spade_pyserini.export.pisa import pyterrier_pisa, silence
 

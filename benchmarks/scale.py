@@ -3,8 +3,8 @@ r"""Measure indexes of up to 8.8 million documents: building, opening, latency, 
     python benchmarks/scale.py --vectors encode/X.spade-mini --corpus X --topics X/test \
         --folder /data/scale --sizes 100000 1000000 8841823 --pisa FOLDER
 
-The documents are made from the real vectors of ``--vectors`` and texts of ``--corpus``, see
-``scale_vectors.py``. For each size these steps run, each in a process of its own:
+``scale_vectors.py`` makes the documents from the real vectors of ``--vectors`` and the texts of
+``--corpus``. For each size these steps run, each in a process of its own:
 
     generate           vectors and texts
     direct, anserini   impact indexes, built by this package's own builder and by Anserini (the

@@ -7,9 +7,10 @@ from typing import Any
 
 BUILDS = ("direct", "anserini", "bm25", "pisa", "pisa-bm25")
 ENGINES = ("lucene", "pisa-maxscore", "pisa-bmw", "bm25-lucene", "bm25-pisa")
-# Estimated bytes per posting: of compressed vectors, of a Lucene index, of a PISA index together
-# with its uncompressed postings, and of the temporary files while PISA builds its index. (Lucene
-# needs twice the size of its index while it merges segments, which is less than PISA's peak.)
+# Estimated bytes per posting in compressed vectors, in a Lucene index, in a PISA index (with its
+# uncompressed postings), and in the temporary files that PISA writes while it builds its index.
+# (Lucene needs twice the size of its index while it merges segments, which is less than PISA's
+# peak.)
 VECTORS, INDEX, PISA, PISA_BUILD = 5.7, 2.2, 11.2, 8.0
 TEXTS = 1000.0  # bytes per document: compressed text, its copy for Anserini, and BM25 indexes
 

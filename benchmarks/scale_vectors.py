@@ -1,11 +1,11 @@
 """Make collections of any size for ``scale.py`` from the vectors and texts of a real collection.
 
-Each new document is a real document A in which 10 to 40 % of the terms are replaced by up to the
-same number of terms of another real document B. Terms that occur together in real documents
-therefore occur together here, too, and documents have realistic lengths. The impacts of A's terms
-are multiplied by random factors of about 0.9 to 1.1; the impacts of B's terms are unchanged. In the
-text of A, one passage is replaced by a passage of B with as many words. The share
-of replaced words is the same as the share of replaced terms.
+Each new document is a real document A in which 10 to 40 % of the terms are replaced by terms of
+another real document B. If B has too few other terms, the new document has fewer terms than A.
+Terms that occur together in real documents therefore occur together here, too, and documents have
+realistic lengths. The impacts of A's terms are multiplied by random factors of about 0.9 to 1.1;
+the impacts of B's terms are unchanged. In the text of A, one passage is replaced by a passage of B
+with as many words. The share of replaced words is the same as the share of replaced terms.
 
 Files are written one by one, each with its own random seed, so the new documents are never all in
 memory, and an interrupted run continues with the missing files.

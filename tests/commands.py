@@ -85,7 +85,7 @@ def copy_artifact(folder: Path, target: Path) -> Path:
 
 
 def fill_disk(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Make writes fail with ENOSPC, by /dev/full, if the file's name contains ``name``."""
+    """Let all writes to outputs whose names contain ``name`` fail with ENOSPC (by /dev/full)."""
     create = temporary._create_file
 
     def create_on_full_disk(output: Path) -> tuple[Path, int]:

@@ -82,7 +82,7 @@ def test_the_order_is_the_cross_encoders(
 
     reranked = rerank(run, TOPICS, documents, counted, [20, 10])
     assert list(reranked) == [10, 20]
-    assert calls == [20, 20]  # pairs are scored once, whatever the depths
+    assert calls == [20, 20]  # each pair is scored once, although there are two depths
     for depth, rankings in reranked.items():
         assert [ranking.qid for ranking in rankings] == ["q1", "q2"]
         for topic, before, after in zip(TOPICS, run, rankings, strict=True):

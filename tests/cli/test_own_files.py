@@ -105,4 +105,4 @@ def test_own_columns_are_encoded_and_remembered(
     built = run("index", "--input", encoded.out.strip())
     assert built.code == 0, built.err
     shown = run("search", "--index", built.out.strip(), "--query", "river fish")
-    assert "A2" in shown.out and "river Fish" in shown.out  # the text, of both columns
+    assert "A2" in shown.out and "river Fish" in shown.out  # the text is that of both columns

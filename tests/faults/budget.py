@@ -15,7 +15,7 @@ from typing import TypeVar
 
 MINUTES_VARIABLE = "FAULTS_MINUTES"
 LEAST = 3  # number of faults that a test tries even if no time is left
-LARGEST = 4.0  # a test gets at most this multiple of an equal part of the complete time
+LARGEST = 4.0  # a test gets at most this many times the average time per test
 
 T = TypeVar("T")
 

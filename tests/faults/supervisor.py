@@ -94,8 +94,8 @@ class Supervisor:
         """Run ``spade ARGUMENTS`` in ``folder``, with its cache in ``folder/cache``.
 
         If ``supervised``, system calls that change files are intercepted, which ``fault`` and
-        ``observe`` need. ``observe`` is called before each such call in ``folder``, while the
-        command waits.
+        ``observe`` need. Before each system call that changes a file in ``folder``, the command
+        waits until ``observe`` has returned.
         """
         out, err = (folder.with_name(f"{folder.name}.{name}") for name in ("stdout", "stderr"))
         request = {

@@ -116,7 +116,7 @@ _NAMES = {"kill": "kill -9", "full": "full disk"}
 
 
 def chosen(moments: list[int], most: int | None, seed: int) -> list[int]:
-    """Return up to ``most`` of ``moments`` (None: all), in random order: the system calls to try.
+    """Return up to ``most`` (None: all) of the system call numbers ``moments``, in random order.
 
     ``$FAULTS_AT`` selects a single call. ``$FAULTS_MOST`` replaces ``most``.
     """

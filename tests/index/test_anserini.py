@@ -23,7 +23,10 @@ pytestmark = pytest.mark.java
 def test_an_index_that_lost_documents_is_not_kept(
     tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Anserini exits with 0 after it indexed half of a truncated file; here a shard is missing."""
+    """Anserini may lose documents and still exit with 0; in this test, a shard is missing.
+
+    For example, it exits with 0 after it has indexed the first half of a truncated file.
+    """
     real = run_index_collection
 
     def without_a_shard(source: AnseriniInput, index: Path, **options: Any) -> None:

@@ -121,7 +121,7 @@ def test_an_index_with_another_tokenizer_is_killed_at_every_rename(
 def test_java_sees_the_working_folder_of_python(
     tiny_index: Path, tiny_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The JVM was started in another folder; relative paths must be those of Python's folder."""
+    """The JVM was started in another folder; it must resolve relative paths in Python's folder."""
     with ImpactSearcher(tiny_index) as searcher:
         expected = searcher.search("the old cat")
     monkeypatch.chdir(tmp_path)

@@ -1,7 +1,7 @@
 """Lucene 9.9 (pyserini 1.6) and Lucene 10 (pyserini 2) give the same runs, hit by hit.
 
-The indexes in ``data`` were built with both versions, the runs with Lucene 9.9; see the README
-there. The tests run with the version that is installed.
+The folder ``data`` has an index of each version, and runs that were written with Lucene 9.9; see
+the README there. The tests run with the version that is installed.
 """
 
 from __future__ import annotations

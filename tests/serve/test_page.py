@@ -366,7 +366,8 @@ def test_each_query_is_an_entry_of_the_history(visit: Visit) -> None:
     page = visit.open()
     for query in ("cat", "old dog"):
         page.locator("#q").fill("")
-        page.locator("#q").press_sequentially(query, delay=300)  # each letter is searched for
+        # The delay is so long that the page searches after each letter.
+        page.locator("#q").press_sequentially(query, delay=300)
         page.locator("#q").press("Enter")
         page.wait_for_selector(f'.chip[data-term="{query[-3:]}"]')
         assert page.title() == f"{query} \u2013 SpaDE"

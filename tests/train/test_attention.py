@@ -1,4 +1,4 @@
-"""Which attention is trained with."""
+"""Training chooses an implementation of attention by precision, text length and device."""
 
 from __future__ import annotations
 
