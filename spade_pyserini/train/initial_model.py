@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from torch import nn
@@ -13,6 +14,7 @@ from spade_pyserini.train.recipe import Recipe
 # Settings of [term_weights] that `SpadeConfig` has, too. None means the value of ``init`` or,
 # without ``init``, the default.
 TERM_WEIGHTS = ("saturate", "whole_word_forms", "prune_ratio", "corpus_gamma", "corpus_few")
+MODEL_ONLY = ("forms", "corpus_idf")  # only the stage `train` can change these in a model
 SHAPE = ("adapter_rank", "adapter_layers", "decoder_rank")  # settings that determine the tensors
 
 
@@ -65,3 +67,19 @@ def _term_weights(recipe: Recipe) -> dict[str, Any]:
     """Return the settings of `TERM_WEIGHTS` that are not None in the recipe."""
     values = {name: getattr(recipe.term_weights, name) for name in TERM_WEIGHTS}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def refuse_changes(recipe: Recipe, model: SpadeModel, names: Iterable[str]) -> None:
+    """Raise `UsageError` if the recipe changes one of these settings of ``init``.
+
+    For stages that cannot change them. names: settings of ``[term_weights]``.
+    """
+    for name in names:
+        wanted, actual = getattr(recipe.term_weights, name), getattr(model.config, name)
+        if wanted is not None and wanted != actual:
+            message = f"recipe: {name} is {wanted}, but {actual} in {recipe.model.init}"
+            cure = (
+                "leave it out, or first save a model with this value by `spade train` with "
+                "--set steps=0 --set warmup_steps=0"
+            )
+            raise UsageError(f"{message}, and this stage cannot change it; {cure}")

@@ -25,7 +25,7 @@ from spade_pyserini.formats.json_files import write_json
 from spade_pyserini.formats.tables import text_table
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.train.dev_set import DevSet, Mixture, load_dev_sets
-from spade_pyserini.train.initial_model import start_model
+from spade_pyserini.train.initial_model import MODEL_ONLY, refuse_changes, start_model
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.run import Run, start_accelerator
 from spade_pyserini.train.samples import DataDir
@@ -66,6 +66,7 @@ def _choose(run: Run) -> None:
     recipe = run.recipe
     accelerator = start_accelerator(recipe, single_process=True)
     model = start_model(recipe).to(accelerator.device)
+    refuse_changes(recipe, model, MODEL_ONLY)
     dev = load_dev_sets(recipe, model.wordpieces, run.data_dir)
     run.claim(accelerator)
     figures = measure_all(model, dev, recipe)

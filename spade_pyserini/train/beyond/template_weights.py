@@ -22,7 +22,6 @@ from torch import Tensor, nn
 
 from spade_pyserini.encode.batches import batches
 from spade_pyserini.encode.options import BATCH_TOKENS
-from spade_pyserini.errors import UsageError
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.aggregation import mix
 from spade_pyserini.models.extensions import corpus_weights
@@ -35,7 +34,7 @@ from spade_pyserini.train.beyond.query_templates import TEMPLATES, apply_templat
 from spade_pyserini.train.beyond.unlabelled import samples_from_run
 from spade_pyserini.train.data import TrainingData, load_training_data
 from spade_pyserini.train.dev_set import load_dev_sets
-from spade_pyserini.train.initial_model import TERM_WEIGHTS
+from spade_pyserini.train.initial_model import MODEL_ONLY, TERM_WEIGHTS, refuse_changes
 from spade_pyserini.train.log import RunLog
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.report import write_card
@@ -65,7 +64,7 @@ def _fit_model(run: Run) -> None:
     accelerator = start_accelerator(recipe, single_process=True)
     model = SpadeModel.from_pretrained(str(recipe.model.init), merge=False)
     model = model.to(accelerator.device)
-    _check_settings(recipe, model)
+    refuse_changes(recipe, model, (*TERM_WEIGHTS, *MODEL_ONLY))
     data = load_training_data(recipe, run.data_dir, samples_from_run)
     dev = load_dev_sets(recipe, model.wordpieces, run.data_dir)
     collections = [_encode(model, data, number, recipe) for number in range(len(data.sizes))]
@@ -81,19 +80,6 @@ def _fit_model(run: Run) -> None:
         log.write("validation", STEPS, **figures._asdict())
     log.close()
     write_card(run.folder, recipe, {"step": STEPS} if dev else {})
-
-
-def _check_settings(recipe: Recipe, model: SpadeModel) -> None:
-    """Raise `UsageError` if the recipe changes settings of the model: this stage cannot do that."""
-    for name in (*TERM_WEIGHTS, "forms", "corpus_idf"):
-        wanted, actual = getattr(recipe.term_weights, name), getattr(model.config, name)
-        if wanted is not None and wanted != actual:
-            message = f"recipe: {name} is {wanted}, but {actual} in {recipe.model.init}"
-            cure = (
-                "leave it out, or first save a model with this value by `spade train` with "
-                "--set steps=0 --set warmup_steps=0"
-            )
-            raise UsageError(f"{message}, and this stage cannot change it; {cure}")
 
 
 class EncodedCollection(NamedTuple):

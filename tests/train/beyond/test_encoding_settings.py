@@ -62,5 +62,10 @@ def test_what_the_stage_needs(final: Recipe, tmp_path: Path) -> None:
         choose_settings(final.change(init=None), tmp_path / "none")
     with pytest.raises(UsageError, match="names no validation collection"):
         choose_settings(final.change(dev_queries=None, dev_qrels=None), tmp_path / "none")
+    for name, value in (("forms", 0.5), ("corpus_idf", 0.25)):
+        with pytest.raises(
+            UsageError, match=rf"{name} is {value}, but .* this stage cannot change"
+        ):
+            choose_settings(final.change(**{name: value}), tmp_path / "none")
     with pytest.raises(UsageError, match="prune_ratios must be from 0 to below 1"):
         final.change(prune_ratios=(1.0,))
