@@ -9,7 +9,7 @@ All engines run the same transformer (MiniLM, six layers) on the same batches of
 shows the best of three rounds. Engines that are not installed are left out. The column "cosine" is
 the cosine similarity of the hidden states to those of PyTorch in fp32; it must be close to 1.
 
-``--rankings`` measures spade-mini: each engine runs its transformers, and PyTorch runs its heads.
+``--rankings`` measures spade-mini: each engine runs the model's transformers, PyTorch its heads.
 The table shows documents per second, and nDCG@10 and MRR@10 of the scores before quantization to
 impacts. With ``--pool RUN``, only documents that are judged for the split, or are among the first
 20 hits of a topic in the run, are ranked. int8 quantization is dynamic and per channel.

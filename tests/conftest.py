@@ -36,7 +36,7 @@ settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 
 ROOT = Path(__file__).resolve().parent.parent
-# Only `shared_data` may read the user's local collections: no other test may depend on them.
+# Only the helper `shared_data` may read the user's local collections; tests may not.
 # SPADE_DATA_DIR is therefore renamed; the worker processes of pytest-xdist inherit the new name.
 if "SPADE_DATA_DIR" in os.environ:
     os.environ["SPADE_TEST_DATA_DIR"] = os.environ.pop("SPADE_DATA_DIR")

@@ -84,7 +84,7 @@ class Expansion(NamedTuple):
 
 
 def _bar(term: TermWeight, largest: int) -> Html:
-    """Draw the impact as a bar of two parts, scaled so that their sum is the impact."""
+    """Draw the impact as a bar: the parts of both encoders, scaled to the length of the impact."""
     scale = term.impact / max(term.weighting + term.expansion, TINY)
     parts = {BLUE: scale * term.weighting, ORANGE: scale * term.expansion}
     return html_bar(term.impact, parts, largest)

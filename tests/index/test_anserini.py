@@ -52,7 +52,7 @@ def test_anserini_does_not_outlive_us(tiny_vectors: Path, tmp_path: Path) -> Non
         assert time.monotonic() < deadline
         time.sleep(0.01)
     children = _children(process.pid)
-    time.sleep(0.5)  # until the kernel is set to kill the child when its parent dies
+    time.sleep(0.5)  # time for the child to ask the kernel to kill it when its parent dies
     process.kill()
     process.wait()
     while any(Path(f"/proc/{pid}").exists() for pid in children):

@@ -140,6 +140,6 @@ def test_fixed_computes_the_output_layer_once(
     assert len(calls) == 1
     with torch.no_grad():
         model.expansion.head.bias.add_(1)
-    # After the block, changes of weights have an effect.
+    # Outside `encoder.fixed()`, a change of the weights has an effect.
     assert not torch.equal(weigh(model, TEXTS[:1]), expected[0])
     assert len(calls) == 2

@@ -23,6 +23,7 @@ from spade_pyserini.formats.runs import write_run
 from spade_pyserini.index import IndexOptions, build_bm25_index, build_impact_index
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.digests import DIGESTS
+from spade_pyserini.models.precision import fastest_precision
 from spade_pyserini.models.systems.loading import load_encoder
 from spade_pyserini.records import Ranking, Topic
 from spade_pyserini.search import Bm25Searcher, ImpactSearcher
@@ -179,6 +180,7 @@ class Bench(NamedTuple):
             file = str(self._expansions(row, collection.corpus, documents))
             documents = apply_transforms(documents, expansions=file)
         encoder = load_encoder(self.model(row) / "best")
+        encoder = encoder.with_precision(fastest_precision(encoder.device))
         vectors = self.folder / row.name / f"encode.{collection.name}"
         manifest = encode_corpus(documents, encoder, vectors, EncodeOptions(model_name=row.name))
         index, topics = self._index(row, collection), self._topics(collection)
