@@ -100,8 +100,9 @@ def write_bulk(
 def _refuse_old(base: Path, overwrite: bool) -> list[Path]:
     """Return the files of an earlier export; raise an error if they may not be replaced.
 
-    The mapping is the last file that is moved from the temporary folder. If it is missing and the temporary folder of a killed process
-    exists, the earlier export was interrupted, and its files are replaced without ``overwrite``.
+    The mapping is the last file that is moved from the temporary folder. If it is missing and the
+    temporary folder of a killed process exists, the earlier export was interrupted, and its files
+    are replaced without ``overwrite``.
     """
     old = [sibling(base, name) for name in (MAPPING, QUERY)]
     interrupted = not old[0].exists() and bool(private_siblings(base))
