@@ -1,4 +1,4 @@
-"""The catalogue: the collections known by name, with Pyserini's and ir_datasets' names for them.
+"""The catalogue of collections, with the names that Pyserini and ir_datasets use for them.
 
 A local copy of a collection, in BEIR or MS MARCO format, is looked up in the data directory (see
 `spade_pyserini.corpora.data_directory`). Without a local copy, ir_datasets downloads the

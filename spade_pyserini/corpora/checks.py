@@ -1,4 +1,4 @@
-"""Check the ids and texts of documents, whatever their source.
+"""Check the ids and texts of documents from any source.
 
 A reader reports a bad document to an `OnError` function: `raise_error` raises the error; an
 `ErrorLimit` collects it and lets the reader continue with the next document.
@@ -45,7 +45,11 @@ class ErrorLimit:
 
 
 class LocatedDocument(NamedTuple):
-    """A document with its source and its line in a file, or its number in a collection."""
+    """A document and its position in the corpus, which error messages name.
+
+    source: the file, or the name of the collection.
+    line: the line in the file; for a source without lines, the number of the document from 1.
+    """
 
     document: Document
     source: str

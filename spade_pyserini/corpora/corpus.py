@@ -36,17 +36,17 @@ def unknown_size() -> None:
 class Corpus:
     """A named stream of documents that can be read repeatedly, in any process.
 
-    Iterating yields the documents and checks them: ids are valid and unique, texts are valid
-    Unicode. The first bad document raises `InputError`.
+    Iterating yields the documents, and checks that ids are valid and unique and that texts are
+    valid Unicode. The first bad document raises `InputError`.
 
     name: used in file names, such as ``encode/NAME.spade``.
     source: the path or id that the documents are read from.
     read: reads the documents without checking their ids and texts.
-    count: returns the approximate number of documents, or None if it is unknown until they are
-        read.
+    count: returns the approximate number of documents, or None if the number is unknown until the
+        documents are read.
     segment: ``WORDS:STRIDE`` if the documents are passages, see `spade_pyserini.corpora.segment`.
-    fields: a description of the columns that are read; empty if they are the ones that would be
-        guessed. An interrupted encoding is continued only if this description is the same.
+    fields: a description of the columns that are read; empty if the same columns would be guessed.
+        An interrupted encoding is continued only if this description is the same.
     choice: the columns that the user named.
     in_files: whether ``source`` is a path or URL, not a name.
     """
@@ -64,7 +64,7 @@ class Corpus:
         return self.documents(raise_error)
 
     def documents(self, on_error: OnError) -> Iterator[Document]:
-        """Yield the valid documents; ``on_error`` is called with the errors of the others."""
+        """Yield the valid documents; call ``on_error`` with the error of each invalid document."""
         return check_documents(self.read(on_error), on_error)
 
 
@@ -92,9 +92,9 @@ def open_corpus(
         open_corpus("products.csv", id_field="sku", text_fields=["name", "description"])
 
     ``id_field``, ``title_field`` and ``text_fields`` name the columns, or the fields of JSON
-    objects. Those that are not given are guessed, and the guess is logged unless all fields are
-    BEIR's or Pyserini's. The values of several text fields are joined. ``id_field=":row"`` numbers
-    the rows from 0; ``title_field=""`` means no title.
+    objects. If a name is not given, it is guessed. The guess is logged, unless all fields are
+    BEIR's or Pyserini's. The values of several text fields are joined. With ``id_field=":row"``,
+    the ids are the numbers of the rows, from 0. With ``title_field=""``, documents have no title.
     """
     if isinstance(text_fields, str):
         text_fields = (text_fields,)
@@ -130,7 +130,7 @@ def _open(
 
 
 def _stem(path: Path) -> str:
-    """The name of a file or folder without the suffixes of its format and compression."""
+    """Return the name of a file or folder without the suffixes of its format and compression."""
     stem = unpacked_name(path)
     for suffix in (suffix for suffixes in KINDS.values() for suffix in suffixes):
         stem = stem.removesuffix(suffix)

@@ -62,7 +62,7 @@ class Csv:
                 yield Row(dict(zip(header, cells, strict=True)), line)
 
     def count(self, path: Path) -> int | None:
-        """The number of rows, which may be smaller than the number of lines."""
+        """The number of rows. It is smaller than the number of lines if cells have line breaks."""
         return max(0, sum(1 for _, cells in _parse_csv(path, lambda _: None) if cells) - 1)
 
 
@@ -101,9 +101,11 @@ class Tsv:
 def has_header(path: Path) -> bool:
     """Whether the first line of a TSV file names columns.
 
-    All cells of the line must look like names. In addition, either each cell contains a word that
-    is usual in column names, as ``product_id`` and ``title`` do, or at least three of the next 20
-    lines have as many cells as the first line, and their first cells all contain a digit.
+    All cells of the line must look like names. In addition, one of these conditions must hold:
+
+    - Each cell contains a word that is usual in column names, as ``product_id`` and ``title`` do.
+    - At least three of the next 20 lines have as many cells as the first line, and the first cells
+      of all these lines contain a digit.
     """
     lines = [line for _, line in islice(read_lines(path, lambda _: None), 21)]
     if not lines:
@@ -139,7 +141,7 @@ def _has_digit(text: str) -> bool:
 
 
 def _parse_csv(path: Path, on_error: OnError | None = None) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, cells) of the header, then of each row. The rows are not checked."""
+    """Yield (line number, cells) for the header, then for each row. The rows are not checked."""
     csv.field_size_limit(LONGEST_CELL)  # applies to the entire process; the default is 128 kB
     lines = _decoded_lines(path)
     first = next(lines, None)

@@ -36,10 +36,10 @@ QUERIES = ("predicted_queries", "queries", "expansions", "text")
 def expanded(corpus: Corpus, path: str | Path, per_document: int | None = None) -> Corpus:
     """Return the corpus with the expansions of ``path`` appended to its documents.
 
-    A document without an expansion stays unchanged. A line of a ``.jsonl`` file is a list of
-    queries; the first ``per_document`` of them are appended, by default all. The other formats do
-    not separate queries: with them, ``per_document`` is an error. A file that `spade expand` wrote
-    is checked against its manifest.
+    A document without an expansion stays unchanged. A line of a ``.jsonl`` file has a list of
+    queries, of which the first ``per_document`` are appended (by default, all). The other formats
+    do not separate queries, so ``per_document`` is an error with these formats. A file that
+    `spade expand` wrote is checked against its manifest.
     """
     if per_document is not None and not unpacked_name(Path(path)).endswith(JSON):
         message = f"{path}: only .jsonl files separate the queries of a document"
@@ -79,10 +79,10 @@ def _is_in_corpus_order(path: Path) -> bool:
 def zip_expansions(
     documents: Iterable[LocatedDocument], path: Path, per_document: int | None
 ) -> Iterator[tuple[LocatedDocument, str]]:
-    """Yield each document with its expansion, or ``""``.
+    """Yield each document with its expansion, or with ``""`` if it has none.
 
-    A line of the file is kept in memory until its document is reached. If the lines are in the
-    order of the corpus, this needs little memory.
+    A line of the file is kept in memory until the document with its id is read. This needs little
+    memory if the lines are in the order of the corpus.
     """
     lines = _read(path, per_document)
     if _is_in_corpus_order(path):
@@ -121,7 +121,7 @@ def _zip_lines(
 
 
 def _read(path: Path, per_document: int | None) -> Iterator[tuple[str, str]]:
-    """Yield (id, text); the id in a ``.txt`` file is the line number."""
+    """Yield (id, text) of each line; for a ``.txt`` file, the id is the line number."""
     name, seen = unpacked_name(path), IdSet()
     for number, line in read_lines(path):
         if name.endswith(".txt"):

@@ -82,7 +82,7 @@ def choose_columns(
     """Choose the id, title and text columns from ``names``, the columns of ``source``.
 
     Raises `InputError` if there is no id or text column, or if a column in ``choice`` is missing.
-    With ``number_rows``, the numbers of the rows are the ids if there is no id column.
+    With ``number_rows``, a missing id column is no error: the row numbers are then the ids.
     """
     if missing := [name for name in choice.names if name not in names]:
         message = f"there is no column {missing[0]!r}; the columns are {listed(names)}"
@@ -124,7 +124,7 @@ def _resolve(
 
 
 def guess_column(names: Sequence[str], known: Sequence[str]) -> str | None:
-    """The column whose name comes earliest in ``known``, or None. Case is ignored."""
+    """Return the first column of ``known`` that is in ``names``, or None. Case is ignored."""
     by_name = {name.strip().casefold(): name for name in reversed(names)}
     by_name |= {name: name for name in names if name in known}
     return next((by_name[name] for name in known if name in by_name), None)
@@ -141,7 +141,7 @@ def describe(columns: Columns, names: Iterable[str]) -> str:
 
 
 def listed(names: Sequence[str], most: int = 30) -> str:
-    """The names of columns for a message: ```a`, `b` and 3 more``."""
+    """Return the names of columns for a message: ```a`, `b` and 3 more``."""
     shown = ", ".join(f"`{name}`" for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown or "(none)"
 
@@ -169,9 +169,12 @@ def to_document(values: Mapping[str, Any], columns: Columns, row: int) -> Docume
 
 
 def id_value(values: Mapping[str, Any], name: str) -> str:
-    """The value of a column as an id; `ValueError` if it is empty, or not a string or integer."""
+    """Return the value of a column as an id.
+
+    Raises `ValueError` if the value is empty, or if it is not a string or an integer.
+    """
     value = values.get(name)
-    # pandas writes a column of integers with missing values as floats.
+    # pandas writes integers as floats if values are missing in their column.
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -182,7 +185,10 @@ def id_value(values: Mapping[str, Any], name: str) -> str:
 
 
 def text_value(values: Mapping[str, Any], name: str) -> str | None:
-    """The value of a column as text, with lists joined; None if it is missing, null or NaN."""
+    """Return the value of a column as text; the items of a list are joined.
+
+    Returns None if the value is missing, null or NaN. Raises `ValueError` for other types.
+    """
     value = values.get(name)
     items = value if isinstance(value, list) else [value]
     texts = []

@@ -27,7 +27,7 @@ from spade_pyserini.corpora.rows import RowFormat
 from spade_pyserini.corpora.text_files import describe_text_files, read_text_files
 from spade_pyserini.errors import InputError, SpadeError, UsageError
 
-# The fields of BEIR and Pyserini. For JSON lines with only these, the columns are not logged.
+# The fields of BEIR and Pyserini. If JSON lines have no other fields, the columns are not logged.
 STANDARD = {"_id", "id", "title", "text", "contents", "metadata", "url"}
 WITHOUT_HEADER = (
     "%s: the lines are `id <tab> text`, without a header; if the first line is a header, name its "
@@ -49,7 +49,7 @@ class Files:
 
 
 def open_files(path: Path, choice: FieldChoice) -> Files:
-    """Recognize the format of a file or folder; guess the columns not in ``choice``."""
+    """Recognize the format of a file or folder; guess the columns that ``choice`` does not name."""
     found = layout.corpus_layout(path)
     files = found.files
     if found.kind == layout.TEXT:
@@ -76,7 +76,7 @@ def open_files(path: Path, choice: FieldChoice) -> Files:
 
 
 def _row_format(kind: str, first: Path, choice: FieldChoice) -> RowFormat | None:
-    """The format of files with columns; None for the formats of BEIR, Pyserini and MS MARCO."""
+    """Return the format of a table, or None for the formats of BEIR, Pyserini and MS MARCO."""
     if kind == "json":
         if is_array(first):
             return JsonArray()
@@ -92,7 +92,7 @@ def _row_format(kind: str, first: Path, choice: FieldChoice) -> RowFormat | None
 
 
 def _is_standard(path: Path) -> bool:
-    """Whether JSON lines have the fields of BEIR or Pyserini, or no line can be read."""
+    """Whether JSON lines have the fields of BEIR or Pyserini; True if no line can be read."""
     names = JsonLines().columns(path)
     if not names:
         return True

@@ -23,14 +23,14 @@ logger = logging.getLogger(__name__)
 
 
 class Dataset(NamedTuple):
-    """How to read a dataset. ``read`` and ``fields`` are as in `Corpus`."""
+    """How to read a dataset. ``read`` and ``fields`` have the same meaning as in `Corpus`."""
 
     read: ReadDocuments
     fields: str = ""
 
 
 def open_dataset(name: str, choice: FieldChoice) -> Dataset:
-    """Choose the columns of a dataset; without an id column, the number of the row is the id."""
+    """Choose the columns of a dataset. If there is no id column, the row numbers are the ids."""
     names = list(next(iter(_rows(name)), {}))
     if not names:
         return Dataset(_no_documents)

@@ -40,7 +40,7 @@ def count(name: str) -> int | None:
 
 
 def topics(name: str) -> Iterator[Topic]:
-    """Yield the queries; their text is the field ``text``, or else ``default_text()``."""
+    """Yield the queries; if a query has no field ``text``, ``default_text()`` returns its text."""
     with _load(name) as dataset:
         for record in dataset.queries_iter():
             text = getattr(record, "text", None) or record.default_text()

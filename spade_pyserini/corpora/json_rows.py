@@ -14,8 +14,8 @@ from spade_pyserini.formats.json_array import read_json_array
 from spade_pyserini.formats.json_files import read_json_object
 from spade_pyserini.formats.lines import input_errors, open_binary, read_lines
 
-SAMPLE = 1000  # the columns are the fields of this many objects at the start
-START = 4096  # bytes to read in search of the first character that is not blank
+SAMPLE = 1000  # number of objects, at the beginning of a file, whose fields are the columns
+START = 4096  # number of bytes to read when looking for the first character that is not blank
 
 
 class JsonLines:

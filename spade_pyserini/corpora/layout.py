@@ -1,8 +1,8 @@
 """Find the files of a corpus in a folder, and recognize their format by their names.
 
-A folder may have files of several formats. The first item of this list that exists is the corpus.
-Items 3 and 4 include subfolders. If a folder has several of the alternatives in item 3 or in item
-4, such as JSON and TSV files, it is an error.
+A folder may have files of several formats. The corpus is the first of the following items that
+exists. Items 3 and 4 include subfolders, and have several alternatives. It is an error if a folder
+has two alternatives of the same item, such as JSON and TSV files.
 
 1. ``corpus.jsonl`` (BEIR), else ``collection.tsv`` (MS MARCO)
 2. a dataset that Hugging Face's ``save_to_disk`` wrote
@@ -70,7 +70,7 @@ def corpus_layout(path: Path) -> Layout:
 
 
 def file_kind(path: Path) -> str | None:
-    """The key in `KINDS` that fits the name of a file, or None."""
+    """Return the key in `KINDS` that fits the name of a file, or None."""
     name = unpacked_name(path).lower()
     return next((kind for kind, suffixes in KINDS.items() if name.endswith(suffixes)), None)
 

@@ -1,16 +1,17 @@
 """Print the standard library's docstrings as JSON lines.
 
-``spade_pyserini.corpora.pydoc`` runs this file in an isolated interpreter (``python -I -S``),
-so that importing a few hundred modules does not affect the caller and site-packages are not
-visible. This file therefore imports only the standard library.
+``spade_pyserini.corpora.pydoc`` runs this file in an isolated interpreter (``python -I -S``), where
+importing a few hundred modules does not affect the caller, and site-packages are not visible. This
+file therefore imports only the standard library.
 
     {"id": "shutil.rmtree", "title": "shutil.rmtree(path, ignore_errors=False, ...)", "text": "..."}
 
 Modules:
 
-- every name of ``sys.stdlib_module_names`` and its submodules, unless a part of the name
-  starts with an underscore or is in ``EXCLUDED``;
-- a module that this Python cannot import (an optional part of its build) is reported as missing.
+- all modules in ``sys.stdlib_module_names`` and their submodules, except modules with a part of the
+  name that starts with an underscore or is in ``EXCLUDED``;
+- a module that this Python cannot import, for example because Python was built without it, is
+  reported as missing.
 
 Objects:
 
@@ -59,7 +60,7 @@ PLAIN_DEFAULTS = (type(None), bool, int, float)
 
 
 def module_names() -> Iterator[str]:
-    """Yield all candidate module names, those with fewest parts first, then alphabetically."""
+    """Yield the names of all candidate modules, sorted by number of parts, then alphabetically."""
     names = {name for name in sys.stdlib_module_names if _wanted(name)}
     for name in sorted(names):
         module = _load(name)
@@ -147,7 +148,9 @@ def _plain(default: Any) -> Any:
 
 
 def documents() -> Iterator[dict[str, str]]:
-    """Yield the id, title and text of each object that has a docstring, once.
+    """Yield the id, title and text of each object that has a docstring.
+
+    An object with several names is yielded only once.
 
     At the end, print the missing modules and the number of objects without a docstring to stderr.
     """

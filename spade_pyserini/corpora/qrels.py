@@ -24,12 +24,12 @@ def read_qrels(
 ) -> Qrels:
     """Return the judgements of a file or of a split.
 
-    For the names of splits see `spade_pyserini.corpora.splits`, for the formats of files
-    `spade_pyserini.formats.qrels` and `spade_pyserini.corpora.qrels_tables`.
+    `spade_pyserini.corpora.splits` describes the names of splits. `spade_pyserini.formats.qrels`
+    and `spade_pyserini.corpora.qrels_tables` describe the formats of files.
 
-    The last three arguments name the columns of a table, or the fields of JSON objects, with the
-    ids of the topics, the ids of the documents and the grades. By default, these columns are
-    guessed. With an empty ``qrels_grade_field``, all documents in the table are relevant.
+    In a table, the last three arguments name the columns of the topic ids, the document ids and the
+    grades. For JSON objects, these names are fields. By default, they are guessed. With an empty
+    ``qrels_grade_field``, all documents in the table are relevant.
     """
     chosen = QrelsColumns(qrels_query_field, qrels_doc_field, qrels_grade_field)
     if path := find_file(name, data_dir):

@@ -50,7 +50,7 @@ GUESSED_QRELS = QrelsColumns()
 
 
 def qrels_table(path: Path, chosen: QrelsColumns = GUESSED_QRELS) -> Reader | None:
-    """Return a function that reads judgements from a table; None for TREC's and BEIR's formats.
+    """Return a function that reads judgements from a table; None for TREC and BEIR files.
 
     If columns are ``chosen``, the file must be a table.
     """
@@ -67,7 +67,7 @@ def _is_header(cells: list[str]) -> bool:
 
 
 def _columns(path: Path, names: Sequence[str], chosen: QrelsColumns) -> tuple[str, str, str | None]:
-    """Return the columns of topic ids, of document ids and, if there are any, of grades."""
+    """Return the columns of topic ids, document ids and grades (None if there are no grades)."""
     require_columns([name for name in chosen if name], names, path)
     qids, docids, grades = chosen
     if qids is None:

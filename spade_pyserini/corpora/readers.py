@@ -42,7 +42,10 @@ def read_files(files: list[Path], on_error: OnError = raise_error) -> Iterator[L
 
 
 def count_lines(files: list[Path]) -> int | None:
-    """Return the number of lines, about the number of documents; None if a file is unreadable."""
+    """Return the number of lines as an estimate of the number of documents.
+
+    Returns None if a file cannot be read.
+    """
     try:
         return sum(_lines(path) for path in files)
     except (OSError, EOFError, zlib.error, LZMAError):

@@ -1,4 +1,4 @@
-"""Record in a manifest how a corpus was opened, and open it again to show its texts.
+"""Record in a manifest how a corpus was opened, and open the corpus again to show its texts.
 
 A record has the arguments of `open_corpus` and of `Segmentation.parse`; ``text_fields`` is a JSON
 list. For example::
@@ -18,7 +18,10 @@ from spade_pyserini.errors import NotFoundError
 
 
 def record_source(corpus: Corpus) -> dict[str, str]:
-    """Return what `open_recorded` needs to open the corpus again. A local path is absolute."""
+    """Return the record with which `open_recorded` opens the corpus again.
+
+    A local path in the record is absolute.
+    """
     is_local = corpus.in_files and "://" not in corpus.source
     source = str(Path(corpus.source).absolute()) if is_local else corpus.source
     recorded = {"corpus": source}
@@ -47,7 +50,10 @@ def open_recorded(recorded: dict[str, str]) -> Corpus:
 
 
 def open_local(name: str, data_dir: str | Path | None = None) -> Corpus | None:
-    """Open a collection of the catalogue; None if it is unknown or must be downloaded first."""
+    """Open a collection of the catalogue that is on this machine.
+
+    Returns None if the collection is unknown, or if it must be downloaded first.
+    """
     collection = find_collection(name)
     if collection is None or not (collection.name == "pydoc" or collection.folder(data_dir)):
         return None

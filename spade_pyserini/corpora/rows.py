@@ -11,7 +11,11 @@ from spade_pyserini.errors import InputError
 
 
 class Row(NamedTuple):
-    """The values of a row by column, and the line of the row in the file, or its number from 1."""
+    """A row of a table.
+
+    values: the value of each column.
+    line: the line of the row in the file; for a format without lines, the number of the row from 1.
+    """
 
     values: dict[str, Any]
     line: int
@@ -24,13 +28,13 @@ class RowFormat(Protocol):
         """The names of the columns."""
 
     def rows(self, path: Path, names: Sequence[str], on_error: OnError) -> Iterator[Row]:
-        """Yield the rows. A row may lack columns that are not in ``names``.
+        """Yield the rows, with the columns ``names``; other columns may be missing.
 
         Errors are passed to ``on_error``.
         """
 
     def count(self, path: Path) -> int | None:
-        """The approximate number of rows; None if it is unknown until they are read."""
+        """The approximate number of rows; None if it is unknown until the rows are read."""
 
 
 def require_columns(names: Sequence[str], present: Sequence[str], path: Path) -> None:

@@ -61,7 +61,10 @@ def _read_passages(
 
 
 def windows(text: str, segmentation: Segmentation) -> Iterator[str]:
-    """Yield the windows of a text, at least one; the last window ends where the text ends."""
+    """Yield the windows of a text. The last window ends where the text ends.
+
+    An empty text has one window, which is empty.
+    """
     words = text.split()
     start = 0
     while True:

@@ -1,6 +1,7 @@
 """Find the topics and judgements of a collection by the name of a split.
 
-``scifact/test`` is a split of the catalogue; Pyserini's and ir_datasets' names for it work, too.
+``scifact/test`` is a split of the catalogue; the names that Pyserini and ir_datasets use for it
+work, too.
 ``NAME/test`` is a split of a folder in the data directory. ``FOLDER/test`` is a split of any folder
 in BEIR format: the files ``queries.jsonl`` and ``qrels/test.tsv``.
 """

@@ -56,7 +56,9 @@ def require_column(
     parameter: str,
     taken: Container[str | None] = (),
 ) -> str:
-    """Return the column whose name comes earliest in ``known``; columns in ``taken`` are excluded.
+    """Return the first column of ``known`` that is in ``names`` and not in ``taken``.
+
+    Case is ignored, as in `guess_column`.
 
     If there is no such column, raise `InputError`. The message says what the column should contain
     (``what``) and with which ``parameter`` the user can name it.

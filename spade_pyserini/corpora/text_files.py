@@ -1,8 +1,8 @@
-"""Text files, ``.txt`` or ``.md``, in a folder or alone: each file is a document.
+"""Read a folder of text files (``.txt``, ``.md``), or a single text file. Each file is a document.
 
-The id is the path of the file, relative to the folder; for a single file, its name. Characters that
-ids cannot have (white space and unprintable ones), and those with a meaning in ids (``#`` and
-``%``), are percent-encoded.
+The id of a document is the path of its file, relative to the folder. For a single file, the id is
+the name of the file. Characters that ids cannot have (white space and unprintable characters) and
+characters with a meaning in ids (``#`` and ``%``) are percent-encoded.
 """
 
 from __future__ import annotations

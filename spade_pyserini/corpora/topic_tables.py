@@ -52,8 +52,9 @@ GUESSED_TOPICS = TopicColumns()
 def topic_table(path: Path, chosen: TopicColumns = GUESSED_TOPICS) -> Reader | None:
     """Return a function that reads the topics of a table.
 
-    Returns None for files that are not tables, and for JSON lines in the formats of BEIR and
-    Anserini: `formats.topics` reads them. If columns are ``chosen``, the file must be a table.
+    Returns None for files that are not tables. JSON lines in the formats of BEIR and Anserini are
+    not tables, either: `formats.topics` reads them. If columns are ``chosen``, the file must be a
+    table.
     """
 
     def has_names(cells: list[str]) -> bool:
@@ -74,7 +75,7 @@ def _is_header(cells: list[str]) -> bool:
 
 
 def _is_table(form: JsonLines, path: Path, chosen: TopicColumns) -> bool:
-    """Whether JSON objects have other fields than those of BEIR and Anserini."""
+    """Whether JSON objects are the rows of a table, not topics in BEIR's or Anserini's format."""
     if unpacked_name(path).endswith(".json"):  # not an array, but {id: {"title": text}, ...}
         return False
     names = set(form.columns(path))

@@ -29,13 +29,13 @@ def read_topics(
 ) -> list[Topic]:
     """Return the topics of a file or of a split, in the order of the file.
 
-    For the names of splits see `spade_pyserini.corpora.splits`, for the formats of files
-    `spade_pyserini.formats.topics` and `spade_pyserini.corpora.topic_tables`. For a split in files,
-    only the topics that have relevance judgements are returned; for a split of ir_datasets, all
-    topics. In files, repeated or invalid ids are errors, and so is a file without topics.
+    `spade_pyserini.corpora.splits` describes the names of splits. `spade_pyserini.formats.topics`
+    and `spade_pyserini.corpora.topic_tables` describe the formats of files. For a split in files,
+    only the topics that have relevance judgements are returned. For a split of ir_datasets, all
+    topics are returned. A file with repeated or invalid ids, or without topics, is an error.
 
-    ``query_id_field`` and ``query_field`` name the columns of a table, or the fields of JSON
-    objects, with the ids and the texts; by default, these columns are guessed. With
+    In a table, ``query_id_field`` names the column of the ids, and ``query_field`` names the column
+    of the texts. For JSON objects, both name fields. By default, the names are guessed. With
     ``query_id_field=":row"``, the id is the number of the row, from 1.
     """
     chosen = TopicColumns(query_id_field, query_field)
@@ -64,7 +64,7 @@ def read_encoded_topics(
 ) -> dict[str, dict[str, int]]:
     """Return the term weights of encoded topics in a file, by topic id.
 
-    ``field`` is the field that has the vectors in JSON lines, see `formats.weighted_topics`.
+    In JSON lines, ``field`` is the field that has the vector; see `formats.weighted_topics`.
     """
     path = find_file(name, data_dir)
     if path is None:

@@ -19,10 +19,11 @@ def apply_transforms(
     pool: list[str] | None = None,
     data_dir: str | Path | None = None,
 ) -> Corpus:
-    """Split documents into passages, keep only those in the pool, append expansions, in this order.
+    """Change the documents of a corpus in three steps, which are applied in this order.
 
-    A step without an argument is left out. With ``segment``, the ids in ``pool`` and ``expansions``
-    must be ids of passages.
+    Documents are split into passages; documents that are not in the pool are removed; expansions
+    are appended. A step without an argument is left out. With ``segment``, the ids in ``pool`` and
+    ``expansions`` must be ids of passages.
     """
     if expansions_per_doc and not expansions:
         raise UsageError("expansions_per_doc=N has no effect without expansions=FILE; give both")

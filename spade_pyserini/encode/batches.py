@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 
 def batches(ids: list[list[int]], batch_tokens: int) -> Iterator[tuple[list[list[int]], list[int]]]:
-    """Split documents, given as WordPiece ids, into batches, shortest documents first.
+    """Split documents into batches, shortest documents first; yield (batch, indexes).
 
-    Yields each batch with the indexes of its documents in ``ids``. A batch has at most
-    ``batch_tokens`` WordPieces, padding included, or a single document.
+    ``ids`` has the WordPiece ids of each document. ``indexes`` are the positions in ``ids`` of the
+    documents of the batch. A batch has a single document, or at most ``batch_tokens`` WordPieces
+    including the padding.
     """
     order = sorted(range(len(ids)), key=lambda index: (len(ids[index]), index))
     indexes: list[int] = []

@@ -53,10 +53,10 @@ def encode_corpus(
         encode_corpus(open_corpus("pydoc"), model, "encode/pydoc.mine", EncodeOptions(processes=2))
 
     If an earlier call with the same arguments was interrupted, its finished shards are kept, and
-    the others are encoded. A complete output is left as it is. An output with other settings or of
-    other documents is an error. With ``options.overwrite``, complete outputs and outputs with other
-    settings or documents are replaced. The encoder is a `SpadeModel` or any other
-    `DocumentEncoder`; it is not changed.
+    only the other shards are encoded. A complete output is left unchanged. It is an error if the
+    output has other settings or other documents. With ``options.overwrite``, an output that is
+    complete, or that has other settings or documents, is replaced. The encoder is a `SpadeModel`
+    or any other `DocumentEncoder`; it is not changed.
     """
     if isinstance(encoder, DualEncoder):
         encoder = SpadeEncoder(encoder)
@@ -104,8 +104,8 @@ def _runner(encoder: DocumentEncoder, options: EncodeOptions) -> Runner:
 class _Setup:
     """Prepares an encoding: settings, term counts, scale, manifest.
 
-    Settings that depend on the corpus are taken from an earlier run if it had the same corpus,
-    columns, model and maximum length; otherwise they are computed.
+    Settings that depend on the corpus are taken from an earlier run if that run had the same
+    corpus, columns, model and maximum length. Otherwise these settings are computed.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class _Setup:
         self.tolerance = partial(ErrorLimit, options.max_errors, bad_documents)
 
     def run(self) -> tuple[DocumentEncoder, VectorManifest]:
-        """Return the encoder for this corpus, and the manifest to start or continue with."""
+        """Return the encoder for this corpus, and the manifest of a new or continued encoding."""
         settings = self._settings()
         earlier = self.target.load_earlier()
         undecided = [name for name, value in UNDECIDED.items() if getattr(settings, name) == value]
@@ -200,7 +200,7 @@ class _Setup:
 
 
 def _comparable(earlier: VectorManifest | None, settings: VectorSettings) -> VectorSettings | None:
-    """Return the settings of the earlier run if those in `FITTED_TO` are the same, else None."""
+    """Return the settings of the earlier run if both runs agree on `FITTED_TO`, else None."""
     if earlier is None:
         return None
     same = all(getattr(earlier.settings, name) == getattr(settings, name) for name in FITTED_TO)

@@ -2,9 +2,9 @@
 
 Training removes the terms that are in too many of the *training* documents (the paper's gamma). In
 another corpus, the expansion encoder may still add a meaningless term to most documents.
-With ``corpus_gamma``, such terms are determined before encoding, on a sample of the corpus, and
-removed from the expansion vectors. A document that contains such a term keeps the weight that the
-weighting encoder gives to it.
+With ``corpus_gamma``, such terms are determined on a sample of the corpus before the encoding, and
+removed from the expansion vectors. A document that contains a removed term keeps the weight that
+the weighting encoder gives to the term.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from spade_pyserini.progress import Progress
 from spade_pyserini.records import RemovedTerm
 
 SAMPLE = 1000  # largest number of documents in a sample
-LEAST = 100  # smaller corpora are not pruned: their document frequencies are unreliable
+LEAST = 100  # corpora with fewer documents are not pruned: their frequencies are unreliable
 DIGITS = 4  # decimals of the shares of documents in the counts file
 
 
 class EvenSample:
-    """Texts spread evenly over a stream of unknown length: every n-th text, from the first.
+    """A sample that is spread evenly over a stream of texts whose length is unknown.
 
-    A stream of up to ``size`` texts is taken completely; from a longer stream, between ``size / 2``
-    and ``size`` texts are taken. The sample is not random: the same stream gives the same texts.
+    The sample has every n-th text, starting with the first. If the stream has up to ``size`` texts,
+    the sample has all of them; otherwise it has between ``size / 2`` and ``size`` texts. The sample
+    is not random: the same stream gives the same texts.
     """
 
     def __init__(self, size: int = SAMPLE) -> None:

@@ -6,9 +6,9 @@
                                         documents that contain it; the expansion terms that
                                         corpus-level pruning removes
 
-A model with ``corpus_idf`` weighs terms by how rare they are in the corpus; a model with
-``corpus_gamma`` removes expansion terms, see `corpus_pruning`. A run that continues an encoding,
-and the other parts of a divided encoding, use the counts file that exists.
+A model with ``corpus_idf`` weighs terms by how rare they are in the corpus. A model with
+``corpus_gamma`` removes expansion terms; see `corpus_pruning`. A run that continues an encoding
+uses the existing counts file. The parts of a divided encoding all use the same counts file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from spade_pyserini.sharding.part import parts_of
 
 E = TypeVar("E", bound=CorpusEncoder)
 FORMAT = "spade_pyserini.counts/1"
-PRUNING = "corpus_pruning"  # key of the removed terms in the file, if they were determined
+PRUNING = "corpus_pruning"  # key of the removed terms in the file; absent without corpus_gamma
 
 
 class CorpusCounts(NamedTuple):
@@ -54,7 +54,11 @@ class CorpusCounts(NamedTuple):
 
 
 class StoredCounts(NamedTuple):
-    """An encoder that uses the counts of a counts file, and the digest of that file."""
+    """An encoder with the counts of a counts file.
+
+    encoder: the encoder, which uses these counts.
+    sha256: the digest of the counts file.
+    """
 
     encoder: CorpusEncoder
     sha256: str
@@ -73,10 +77,10 @@ def ensure_counts(
     on_error: OnError,
     progress: str,
 ) -> StoredCounts:
-    """Return the encoder with the counts of ``corpus``, and the digest of the counts file.
+    """Return an encoder that uses the counts of ``corpus``, and the digest of the counts file.
 
-    The counts file of ``folder`` is used if its digest is ``known``. Otherwise the corpus is
-    counted, and the file is written.
+    If the counts file of ``folder`` exists and its digest is ``known``, that file is used.
+    Otherwise the terms of the corpus are counted, and the file is written.
     """
     path = counts_path(folder)
     if not path.exists() or sha256(path) != known:
@@ -93,10 +97,12 @@ def fit_encoder(encoder: E, path: Path) -> E:
 def counts_of_other_part(
     corpus: Corpus, encoder: CorpusEncoder, folder: Path, overwrite: bool
 ) -> str | None:
-    """The digest of the counts file that another part of this encoding uses, or None.
+    """Return the digest of the counts file if another part of this encoding uses this file.
 
-    With ``overwrite``, finished parts are ignored, because the corpus may have changed since they
-    were encoded.
+    Otherwise None is returned.
+
+    With ``overwrite``, finished parts are ignored, because the corpus may have changed after these
+    parts were encoded.
     """
     path = counts_path(folder)
     try:
@@ -188,7 +194,7 @@ def save_counts(counted: CorpusCounts, encoder: CorpusEncoder, path: Path, corpu
 
 
 def load_counts(path: Path, wordpieces: WordPieces) -> TermCounts:
-    """Read a counts file; raise `ArtifactError` if another tokenizer was used for it."""
+    """Read a counts file; raise `ArtifactError` if its terms are those of another tokenizer."""
     values = read_sealed(path, FORMAT)
     if values["tokenizer_fingerprint"] != wordpieces.fingerprint:
         message = f"{path}: the terms were counted with another tokenizer than the model's"
@@ -210,7 +216,7 @@ def read_document_shares(path: Path) -> dict[str, float]:
 
 
 def load_removed(path: Path, encoder: CorpusEncoder) -> tuple[RemovedTerm, ...]:
-    """Read the terms that corpus-level pruning removes; empty for a model that does not prune.
+    """Read the terms that corpus-level pruning removes; return () for a model that does not prune.
 
     Raises `ArtifactError` if these terms were determined with another model or other settings.
     """
@@ -227,7 +233,10 @@ def load_removed(path: Path, encoder: CorpusEncoder) -> tuple[RemovedTerm, ...]:
 
 
 def _has_pruning_of(values: dict[str, Any], encoder: CorpusEncoder) -> bool:
-    """Whether a counts file has the removed terms that this encoder needs, if it needs any."""
+    """Return whether a counts file has the removed terms for this encoder and its settings.
+
+    For an encoder without ``corpus_gamma``, which removes no terms, the result is always True.
+    """
     if not encoder.config.corpus_gamma:
         return True
     stored = values.get(PRUNING, {})
@@ -235,7 +244,7 @@ def _has_pruning_of(values: dict[str, Any], encoder: CorpusEncoder) -> bool:
 
 
 def _pruning_settings(encoder: CorpusEncoder) -> dict[str, Any]:
-    """The settings that the removed terms depend on, besides the corpus."""
+    """Return the settings that, together with the corpus, determine the removed terms."""
     config = encoder.config
     return {
         "gamma": config.corpus_gamma,

@@ -52,7 +52,8 @@ class Estimate:
     read: number of documents at the beginning of the corpus from which the sample was taken.
     rate: number of documents that one worker encodes in a second.
     workers: number of workers, in all parts together.
-    counting: seconds to count the terms of the corpus before it is encoded; 0 if not needed.
+    counting: seconds to count the terms of the corpus before it is encoded, including corpus-level
+        pruning; 0 if the model needs no counts, or if a counts file is given.
     terms: terms per document.
     vector_bytes: bytes of a compressed vector.
     complete: False if the size of the corpus is unknown; then ``documents`` is equal to ``read``.
@@ -110,7 +111,7 @@ def estimate_encoding(
     per_document = counting / len(documents)
     rate = len(documents) / elapsed
     known = total or read
-    # Corpus-level pruning encodes a sample of the corpus, at the measured speed.
+    # Before the encoding, corpus-level pruning encodes a sample of the corpus at the same speed.
     prunes = encoder.config.corpus_gamma and options.counts is None
     pruning = min(PRUNING_SAMPLE, known) / rate if prunes else 0.0
     return Estimate(
@@ -136,7 +137,10 @@ def _advance(bar: tqdm[Never]) -> Advance:
 
 
 def _choose(corpus: Corpus, options: EncodeOptions, sample: int) -> tuple[list[Document], int]:
-    """Return up to ``sample`` of the first `READ` documents, evenly spread, and the number read."""
+    """Return a sample of the first `READ` documents, and the number of documents that were read.
+
+    The sample has up to ``sample`` documents, which are evenly spread.
+    """
     first: list[Document] = []
     with counting_bar("reading documents", "documents", leave=False) as bar:
         for document in corpus.documents(ErrorLimit(options.max_errors, set())):
@@ -152,7 +156,7 @@ def _choose(corpus: Corpus, options: EncodeOptions, sample: int) -> tuple[list[D
 
 @contextmanager
 def _threads_of_a_worker(encoder: DocumentEncoder, options: EncodeOptions) -> Iterator[None]:
-    """In the block, use as many threads as a worker process of the real encoding would have."""
+    """Within the ``with`` block, use as many threads as a worker process of the real encoding."""
     before = torch.get_num_threads()
     if options.processes > 1 and str(encoder.device) == "cpu":
         torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // options.processes))
@@ -169,13 +173,14 @@ def _fit(
     folder: Path,
     options: EncodeOptions,
 ) -> tuple[DocumentEncoder, float]:
-    """Return the encoder with the term counts that it needs, and the seconds that counting took."""
+    """Return the encoder with the term counts that it needs, and the seconds spent on counting."""
     if not needs_counts(encoder):
         return encoder, 0.0
     if options.counts is not None:
         return fit_encoder(encoder, location(options.counts)), 0.0
     part = replace(corpus, read=lambda _: number_documents(documents, corpus.source))
-    # Pruning is left out, because its time does not depend on the size of the corpus.
+    # Do not prune here. The time of pruning does not grow with the corpus, so `estimate_encoding`
+    # adds it separately.
     plain = encoder.with_settings(corpus_gamma=0.0) if encoder.config.corpus_gamma else encoder
     started = time.perf_counter()
     limit = ErrorLimit(options.max_errors, set())
@@ -186,7 +191,7 @@ def _fit(
 def _task(
     encoder: DocumentEncoder, documents: list[Document], options: EncodeOptions
 ) -> VectorTask:
-    """The task of a worker, with the settings that the time and the sizes depend on."""
+    """Return the task of a worker, with the settings that affect the time and the sizes."""
     config = encoder.config
     scale = config.scale or calibrated_scale(
         encoder, [document.contents for document in documents[:WARM_UP]]

@@ -23,7 +23,7 @@ from spade_pyserini.models.wordpieces import WordPieces
 
 @dataclass(frozen=True)
 class VectorFiles:
-    """A folder of impact vectors. With ``components``, each shard needs its components, too."""
+    """A folder of impact vectors; with ``components``, also the components of each shard."""
 
     wordpieces: WordPieces
     trained: bool
@@ -42,7 +42,7 @@ class VectorFiles:
         return is_shard_name(name)
 
     def load(self, folder: Path, name: str) -> VectorManifest:
-        """Read the manifest of ``folder`` whose file name ends in ``name``."""
+        """Read the manifest ``FOLDER.NAME`` next to ``folder``."""
         return VectorManifest.load(folder, name)
 
     def new_manifest(self, settings: VectorSettings) -> VectorManifest:
@@ -55,7 +55,7 @@ class VectorFiles:
         save_weights(folder, self.query, self.query_weights)
 
     def is_intact(self, folder: Path, shard: Shard) -> bool:
-        """Whether the vectors of a shard, and their components if needed, are unchanged."""
+        """Whether the vectors of a shard and, with ``components``, its components are unchanged."""
         path = folder / shard.file
         if not path.is_file() or sha256(path) != shard.sha256:
             return False
@@ -66,7 +66,7 @@ class VectorFiles:
         record(folder, shard, sha256)
 
     def remove(self, folder: Path, names: Iterable[str] | None) -> None:
-        """Remove shards and their components; all of them if ``names`` is None."""
+        """Remove the shards ``names``, or all shards if ``names`` is None, and their components."""
         if names is None:
             present = [path.name for path in folder.iterdir()] if folder.is_dir() else []
             shards = [name for name in present if is_shard_name(name)]

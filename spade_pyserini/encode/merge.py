@@ -54,12 +54,12 @@ def _refuse_other_parts(
         if manifest.settings != complete.settings or not same:
             raise OutputExistsError(
                 f"{folder} is complete, and the parts next to it belong to another encoding; to "
-                f"keep the complete one, remove the files {folder.name}.part-*"
+                f"keep the complete encoding, remove the files {folder.name}.part-*"
             )
 
 
 def _joined(folder: Path, parts: dict[Part, VectorManifest]) -> VectorManifest:
-    """Return one manifest for all parts, after checking them."""
+    """Check all parts, and return a single manifest for them."""
     first = next(iter(parts.values()))
     _check_parts(folder, parts, first)
     shards = [shard for manifest in parts.values() for shard in manifest.shards]
@@ -71,7 +71,7 @@ def _joined(folder: Path, parts: dict[Part, VectorManifest]) -> VectorManifest:
 
 
 def _check_parts(folder: Path, parts: dict[Part, VectorManifest], first: VectorManifest) -> None:
-    """Check that no part is missing or unfinished, and that all have the same settings."""
+    """Check that no part is missing or unfinished, and that all parts have the same settings."""
     numbers = {part.shard_num for part in parts}
     if len(numbers) > 1:
         shown = " and ".join(map(str, sorted(numbers)))

@@ -10,7 +10,7 @@ from spade_pyserini.formats.vector_manifest import VectorManifest
 from spade_pyserini.sharding.part import Part
 
 logger = logging.getLogger(__name__)
-SHOWN = 5  # number of ids of documents without terms in the message
+SHOWN = 5  # number of documents without terms whose ids the message shows
 
 
 def log_summary(
@@ -68,7 +68,10 @@ def _log_lengths(manifest: VectorManifest) -> None:
 
 
 def _advice(segment: str | None) -> str:
-    """Return how to leave out less text. ``segment``: how documents were divided into passages."""
+    """Return advice on how to leave out less text.
+
+    segment: how the documents were divided into passages; None if they were not divided.
+    """
     if segment is None:
         return (
             "`spade encode --segment 150:75` divides documents into passages, so that usually "

@@ -1,8 +1,8 @@
-"""Encode the documents of a shard, in three steps that a worker runs.
+"""Encode the documents of a shard. A worker does this in three steps.
 
-- ``prepare``: documents to WordPieces, in the tokenizer's own threads
-- ``compute``: WordPieces to sparse vectors, with the model on its device
-- ``write``: vectors to a compressed file
+- ``prepare`` splits the documents into WordPieces, in the tokenizer's own threads.
+- ``compute`` computes sparse vectors from the WordPieces, with the model on its device.
+- ``write`` writes the vectors to a compressed file.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Prepared(NamedTuple):
 class Encoded(NamedTuple):
     """The vectors of a shard, in the order of its documents.
 
-    columns: for each document, the terms that its vector's columns stand for; for most systems, the
-        complete vocabulary.
+    columns: for each document, the terms that the columns of its vector stand for. For most
+        systems, these are all terms of the vocabulary.
     weighting, expansion: the vectors of the two encoders; used only if components are written.
     clipped: number of weights above the largest impact.
     """
@@ -58,7 +58,7 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True)
 class VectorTask:
-    """Encodes shards. With ``components``, also writes the vectors of both encoders separately."""
+    """Encodes shards; with ``components``, it also writes the vectors of both encoders."""
 
     encoder: DocumentEncoder
     settings: VectorSettings
@@ -91,7 +91,10 @@ class VectorTask:
         return Prepared(number, docids, [document.ids for document in cut], input_sha256, lengths)
 
     def compute(self, prepared: Prepared, advance: Advance) -> Encoded:
-        """Encode documents; pass the numbers of documents and terms in a batch to ``advance``."""
+        """Encode documents in batches, and report the progress.
+
+        After each batch, ``advance`` is called with the numbers of documents and terms in it.
+        """
         try:
             with self.encoder.fixed():
                 return self._encode(prepared, advance)
@@ -125,7 +128,10 @@ class VectorTask:
         return Encoded(prepared, columns, impacts, weighting, expansion, total_clipped)
 
     def write(self, folder: Path, computed: Encoded) -> Written:
-        """Write the components if ``components`` is set, then the shard; return its record."""
+        """Write the components if ``components`` is set, then the shard.
+
+        Returns the record of the shard, and the checksum of the components (None without them).
+        """
         number, docids, _, digest, lengths = computed.prepared
         columns = computed.columns
         checksum = None
@@ -166,5 +172,5 @@ def write_vectors(
 
 
 def clipped(weights: Tensor, scale: float, bits: int) -> int:
-    """Number of weights that quantization reduces to the largest impact."""
+    """Return the number of weights that quantization reduces to the largest impact."""
     return int((weights * scale > largest_impact(bits) + 0.5).sum())
