@@ -1,4 +1,4 @@
-"""Answer the query of ``spade search --query``, or queries that a user types at a prompt."""
+"""Answer the query of ``spade search --query``, or the queries that a user types at a prompt."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 def on_terminal() -> bool:
-    """Return whether input and output are a terminal, on which a user can type queries."""
+    """Return whether input and output are a terminal, so that a user can type queries."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
@@ -69,7 +69,7 @@ def answer_queries(options: argparse.Namespace) -> None:
 
 
 def query_model(options: argparse.Namespace) -> MakeQueries | None:
-    """Return a function that loads the model of ``--query-encoder``; None without that option.
+    """Return a function that loads the model of ``--query-encoder``; None without this option.
 
     The name of the model is checked here, before torch is loaded.
     """
@@ -83,7 +83,7 @@ def query_model(options: argparse.Namespace) -> MakeQueries | None:
 
 
 def _typed_queries(searcher: Searcher) -> Iterator[str]:
-    """Yield lines from the terminal, until an empty one or Ctrl-D."""
+    """Yield the lines that a user types, until an empty line or Ctrl-D."""
     with suppress(ImportError):  # Windows has no readline
         import readline  # noqa: F401 - gives `input` a history and editing keys
     count = f"{searcher.manifest.documents:,} documents"
@@ -105,8 +105,8 @@ def _typed_queries(searcher: Searcher) -> Iterator[str]:
 def _finder(options: argparse.Namespace, searcher: Searcher) -> FindDocuments | None:
     """Return a function that finds documents by id, or None if the texts cannot be read.
 
-    Errors of a corpus given with ``--corpus`` are raised. Errors of the corpus that the index
-    manifest records are only logged.
+    If the corpus of ``--corpus`` has errors, they are raised. If the corpus that the manifest of
+    the index records has errors, they are only logged.
     """
     from spade_pyserini.search.texts import AUTOMATIC, Texts, divided_like, open_texts
 
@@ -134,7 +134,7 @@ def _find_or_log(texts: Texts, docids: Collection[str]) -> Mapping[str, Document
 
 
 def _log_missing_texts(error: Exception) -> None:
-    logger.warning("no texts are shown: %s; give their corpus with --corpus NAME|PATH", error)
+    logger.warning("no texts are shown: %s; to show texts, give --corpus NAME|PATH", error)
 
 
 def _log_ignored(query: str, searcher: Searcher) -> None:

@@ -25,8 +25,9 @@ NO_HITS = "no document has any of these terms"
 class MatchedTerm(NamedTuple):
     """A term of the query that a document has.
 
-    weight: its contribution to the score. share: its weight divided by the score.
-    in_text: whether the text of the document contains it; None if the text is not known.
+    weight: how much the term adds to the score.
+    share: the weight divided by the score.
+    in_text: whether the text of the document contains the term; None if the text is not known.
     """
 
     term: str
@@ -52,7 +53,8 @@ class Answer(NamedTuple):
 class Answers(NamedTuple):
     """The hits of a query, best first.
 
-    terms: the terms that were searched. ignored: words of the query that the vocabulary lacks.
+    terms: the terms that were searched.
+    ignored: words of the query that are not in the vocabulary.
     """
 
     query: str
@@ -61,7 +63,7 @@ class Answers(NamedTuple):
     hits: tuple[Answer, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the answers as values for JSON; ``marks`` are the positions of matched words."""
+        """Return the answers as values for JSON; ``marks`` has the positions of matched words."""
         return {
             "query": self.query,
             "terms": list(self.terms),
@@ -78,7 +80,7 @@ class Answers(NamedTuple):
         }
 
     def as_text(self, *, color: bool = False) -> str:
-        """Return the answers for a terminal; matched words are bold with ``color``."""
+        """Return the answers for a terminal; with ``color``, matched words are bold."""
         lines = [f"query: {printable(' '.join(self.terms))}"]
         if self.ignored:
             lines.append(f"ignored, not in the vocabulary: {printable(' '.join(self.ignored))}")
@@ -98,8 +100,8 @@ def answer_query(
 ) -> Answers:
     """Search ``query`` and describe the ``k`` best hits; ``find`` returns documents by id.
 
-    With a ``delimiter``, hits are passages, whose ids consist of a docid, the delimiter and a
-    number; only the best passage of each document is described.
+    With a ``delimiter``, hits are passages; the id of a passage consists of a docid, the delimiter
+    and a number. Only the best passage of each document is described.
     """
     hits: list[Hit]
     if delimiter is None:
@@ -119,7 +121,7 @@ def describe_hits(
     weights_of: Callable[[str], Mapping[str, float]],
     find: FindDocuments | None = None,
 ) -> tuple[Answer, ...]:
-    """Describe hits; ``weights_of`` returns the matched terms of a docid with their weights."""
+    """Describe hits; ``weights_of(docid)`` returns the weights of the terms that match."""
     documents = find([hit.docid for hit in hits]) if find and hits else {}
     return tuple(
         _describe(searcher, rank, hit, weights_of(hit.docid), documents.get(hit.docid))
@@ -160,7 +162,10 @@ def _describe(
 def _terms_in_text(
     searcher: Searcher, matched: Mapping[str, float], document: Document | None
 ) -> Collection[str] | None:
-    """Return the terms of a text (only matched terms for BM25); None if the text is unknown."""
+    """Return the terms of a document's text; None if the text is unknown.
+
+    For BM25, only the matched terms are returned.
+    """
     if document is None:
         return None
     if isinstance(searcher, Bm25Searcher):  # BM25 matches only terms of the text
@@ -169,7 +174,7 @@ def _terms_in_text(
 
 
 def matched_terms(searcher: Searcher, query: str, docid: str) -> Mapping[str, float]:
-    """Return the terms of the query that a hit has, with their contributions to the score.
+    """Return the terms of the query that a hit has, and how much each term adds to the score.
 
     Raises `ArtifactError` if the index has no document with the id of the hit.
     """
@@ -182,10 +187,10 @@ def matched_terms(searcher: Searcher, query: str, docid: str) -> Mapping[str, fl
 
 
 def _matched_terms_of_word(searcher: Searcher, weights: Mapping[str, float]) -> MatchedTermsOfWord:
-    """Return a function that returns the matched terms of a word.
+    """Return a function that maps a word to its matched terms.
 
-    The function returns no term if the matched terms cover less than half of the characters of the
-    word.
+    If the matched terms cover less than half of the characters of the word, the function returns no
+    term.
     """
 
     @cache

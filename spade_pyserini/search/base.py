@@ -50,10 +50,11 @@ class OpenedIndex(NamedTuple):
 
 
 class LuceneSearcher:
-    """Searches an index of one ``kind``. Hits are ordered by score, and ties by docid.
+    """Searches an index of one ``kind``. Hits are ordered by score; ties are ordered by docid.
 
-    Use it in a ``with`` statement, or close it. This class calls a searcher of Anserini, unless a
-    subclass overrides `_batch_search`. Subclasses define how queries and hits are converted.
+    Use a searcher in a ``with`` statement, or close it. This class calls a searcher of Anserini,
+    unless a subclass overrides `_batch_search`. Subclasses define how queries and hits are
+    converted.
     """
 
     kind: str
@@ -91,7 +92,7 @@ class LuceneSearcher:
         return OpenedIndex(manifest, self._searcher)
 
     def search(self, query: str, k: int = 10) -> HitList[Hit]:
-        """Return the ``k`` best documents for ``query``. Notebooks show them as a table."""
+        """Return the ``k`` best documents for ``query``. Notebooks show the list as a table."""
         (ranking,) = self.batch_search([Topic("query", query)], k)
         return HitList(ranking.hits)
 
@@ -100,8 +101,8 @@ class LuceneSearcher:
 
             searcher.search_many(["delete a folder", "read a file"]).to_pandas()
 
-        ``queries`` are texts, topics, or a mapping of ids to texts. The id of a text in a list
-        is its position, counted from 0.
+        ``queries`` are texts, topics, or a mapping from ids to texts. If a text has no id, its
+        position in ``queries``, counted from 0, is the id.
         """
         topics = as_topics(queries)
         return Results(topics, self.batch_search(topics, k, threads))

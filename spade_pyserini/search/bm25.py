@@ -31,11 +31,11 @@ class Bm25Searcher(LuceneSearcher):
         self._k1, self._b = float(k1), float(b)
 
     def query_terms(self, text: str) -> list[str]:
-        """Return the distinct stems of a text in their order, without stop words."""
+        """Return the distinct stems of a text, in the order of the text, without stop words."""
         return list(dict.fromkeys(self._analyze(text)))
 
     def text_terms(self, text: str) -> list[str]:
-        """Return the distinct stems of a text, the same as `query_terms`."""
+        """Return the distinct stems of a text, as `query_terms` does."""
         return self.query_terms(text)
 
     def matched_terms(self, query: str, docid: str) -> dict[str, float]:
@@ -75,7 +75,7 @@ class Bm25Searcher(LuceneSearcher):
 
 
 def _parse(lines: str) -> Iterator[tuple[str, float]]:
-    """Parse lines of a score, a space and a docid or term; yield (docid or term, score)."""
+    """Parse lines ``SCORE NAME``, where NAME is a docid or a term; yield (name, score)."""
     for line in lines.split("\n")[:-1]:
         score, _, name = line.partition(" ")
         yield name, float(score)

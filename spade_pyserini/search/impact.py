@@ -27,13 +27,13 @@ class ImpactSearcher(LuceneSearcher):
     that is not the one in the manifest.
 
     ``tokenizer`` is a file, or the folder or name of a model. It is required for an index without a
-    tokenizer file, such as an index that another tool built. ``check=False`` skips the check of the
-    files' checksums, which is made when an index is first opened on this machine, and again after
-    the index has changed.
+    tokenizer file, such as an index that another tool built. The checksums of the files are checked
+    when an index is first opened on this machine, and again after the index has changed;
+    ``check=False`` skips this check.
 
-    If pyserini started the JVM of this process first, the JVM cannot load this package's jar.
-    Searches then use Anserini's searcher, which is slower, and `doc`, `search_terms`,
-    `document_frequencies`, `matched_terms` and `unknown_terms` raise `JavaError`.
+    If pyserini has already started the JVM of this process, the JVM cannot load this package's jar.
+    Searches then use Anserini's searcher, which is slower. The methods `doc`, `search_terms`,
+    `document_frequencies`, `matched_terms` and `unknown_terms` then raise `JavaError`.
     """
 
     kind = "impact"
@@ -63,8 +63,8 @@ class ImpactSearcher(LuceneSearcher):
     def doc(self, docid: str) -> dict[str, int] | None:
         """Return the impacts of a document, or None if the index does not have it.
 
-        Every call reads all terms of the index segment that contains the document, so many calls
-        are slow.
+        Each call reads all terms of the index segment that contains the document, so it is slow to
+        call this for many documents.
         """
         jvm.spade_class("ImpactHits")  # raises JavaError without our jar
         with self._translate_errors():
@@ -74,7 +74,7 @@ class ImpactSearcher(LuceneSearcher):
     def search_terms(self, terms: Sequence[str], k: int = 10) -> list[Hit]:
         """Return the ``k`` best documents for some terms, such as a part of a query.
 
-        The score of a document is the sum of the impacts of these terms in it.
+        The score of a document is the sum of the impacts that these terms have in the document.
         """
         jvm.spade_class("ImpactHits")  # raises JavaError without our jar
         if not terms:
@@ -84,9 +84,9 @@ class ImpactSearcher(LuceneSearcher):
             return _parse_hits(self._searcher.search(" ".join(terms), k))
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """Return the number of documents with each term; 0 for a term that no document has.
+        """Return, for each term, the number of documents that have it, which may be 0.
 
-        Deleted documents count until Lucene merges their segment.
+        Deleted documents are counted until Lucene merges their segment.
         """
         jvm.spade_class("ImpactHits")  # raises JavaError without our jar
         if not terms:
@@ -95,23 +95,23 @@ class ImpactSearcher(LuceneSearcher):
             return parse_impacts(self._searcher.frequencies(" ".join(terms)))
 
     def query_terms(self, text: str) -> list[str]:
-        """Return the distinct terms of a query in their order."""
+        """Return the distinct terms of a query, in the order of `query_weights`."""
         return list(self.query_weights(text))
 
     def query_weights(self, text: str) -> dict[str, int]:
-        """Return the weights of the terms of a query; 1 for all terms of a boolean query."""
+        """Return the weight of each term of a query. In a boolean query, all weights are 1."""
         (weights,) = self.queries.encode([text])
         return weights
 
     def text_terms(self, text: str) -> list[str]:
-        """Return the distinct terms in a text itself, without those that a query encoder adds."""
+        """Return the distinct terms of a text, without terms that a query encoder would add."""
         return self.queries.terms_of(text)
 
     def matched_terms(self, query: str, docid: str) -> dict[str, int]:
-        """Return the query terms that a document has, with their contributions to its score.
+        """Return the query terms that a document has, and how much each term adds to the score.
 
-        The contribution is weight times impact, so for a boolean query it is the impact. The
-        largest contribution is first.
+        A term adds its weight in the query times its impact in the document. In a boolean query,
+        all weights are 1. The term that adds most is first.
         """
         weights = self.query_weights(query)
         impacts = self._impacts(" ".join(weights), docid)
@@ -129,13 +129,13 @@ class ImpactSearcher(LuceneSearcher):
         return missing.split()
 
     def _impacts(self, terms: str, docid: str) -> dict[str, int] | None:
-        """Return the impacts of some terms in a document; None if there is no such document."""
+        """Return the impacts of some terms in a document; None if the index lacks the document."""
         jvm.spade_class("ImpactHits")  # raises JavaError without our jar
         with self._translate_errors():
             lines = self._searcher.impacts(terms, docid)
         return None if lines is None else parse_impacts(lines)
 
-    # With our jar: a query is a string of terms, an answer is a string of lines.
+    # With our jar, a query is a string of terms, and the answer is a string of lines.
 
     def _count_documents(self) -> int:
         if not self._has_spade_jar:
@@ -154,7 +154,7 @@ class ImpactSearcher(LuceneSearcher):
         )
         return [_parse_hits(next(answers)) if query else [] for query in queries]
 
-    # Without our jar: Anserini's searcher takes a map of terms to weights.
+    # Without our jar, a query for Anserini's searcher is a map from terms to weights.
 
     def _query(self, text: str) -> Any:
         integer = jvm.java_class("java.lang.Integer")
@@ -177,6 +177,6 @@ def _java_query(weights: dict[str, int]) -> str:
 
 
 def _parse_hits(lines: str) -> list[Hit]:
-    """Parse lines of a score, a space and a docid."""
+    """Parse lines that consist of a score, a space and a docid."""
     parts = (line.partition(" ") for line in lines.split("\n")[:-1])
     return [Hit(docid, int(score)) for score, _, docid in parts]

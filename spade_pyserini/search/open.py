@@ -20,13 +20,12 @@ def open_searcher(
     check: bool = True,
     queries: MakeQueries | None = None,
 ) -> ImpactSearcher | Bm25Searcher:
-    """Open a searcher for the kind of index that the manifest names.
+    """Open an index with the searcher for its kind, which the manifest records.
 
-    ``tokenizer`` applies to an impact index, ``k1`` and ``b`` to a BM25 index. ``check=False``
-    skips the check of the files' checksums, which is made when an index is first opened on this
-    machine, and again after the index has changed.
-    ``queries`` is a function that makes the query encoder, for an impact index whose queries need a
-    neural model.
+    ``tokenizer`` applies only to an impact index; ``k1`` and ``b`` apply only to a BM25 index. The
+    checksums of the files are checked when an index is first opened on this machine, and again
+    after the index has changed; ``check=False`` skips this check. If the queries of an impact index
+    need a neural model, ``queries`` is a function that makes the query encoder.
     """
     folder = Path(index)
 

@@ -6,8 +6,8 @@
     encoder = BooleanQueryEncoder("spade-mini")
     searcher = LuceneImpactSearcher("index/pydoc.spade-mini", encoder, min_idf=-1)
 
-With ``min_idf=-1`` Pyserini keeps query terms that occur in every document; by default it drops
-them.
+With ``min_idf=-1``, Pyserini keeps query terms that occur in every document. By default, Pyserini
+drops these terms.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class Results(NamedTuple):
 
 
 def as_topics(queries: Queries) -> list[Topic]:
-    """Convert queries to topics; the ids of plain texts are their positions from 0."""
+    """Convert queries to topics. If a text has no id, its position, from 0, is the id."""
     if isinstance(queries, str):
         raise UsageError("queries=TEXT is a single text; give a list of texts")
     if isinstance(queries, Mapping):

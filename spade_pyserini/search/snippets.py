@@ -1,4 +1,4 @@
-"""Snippets: the part of a text with the most important words of a query, which are marked."""
+"""A snippet is the part of a text with the most important words of a query, which are marked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WORD = re.compile(r"\w+")
 ELLIPSIS = "..."
 
 MatchedTermsOfWord = Callable[[str], frozenset[str]]
-"""A function that returns the terms of a word that match the query; empty if none does."""
+"""A function that returns those terms of a word that match the query; the set may be empty."""
 
 
 class Snippet(NamedTuple):
@@ -47,11 +47,11 @@ def mark_words(text: str, matched: MatchedTermsOfWord) -> Snippet:
 def best_snippet(
     text: str, matched: MatchedTermsOfWord, weights: Mapping[str, float], width: int = WIDTH
 ) -> Snippet:
-    """Return the part of the text, at most ``width`` characters, with the largest weight of terms.
+    """Return the part of the text, with at most ``width`` characters, that has the largest weight.
 
-    The weight is the sum of the weights of the matched terms; each term counts once. If several
-    parts have the same weight, the first is returned. If no word matches, the beginning
-    of the text is returned.
+    The weight of a part is the sum of the weights of its matched terms; each term counts once. If
+    several parts have the same weight, the first part is returned. If no word matches, the
+    beginning of the text is returned.
     """
     clean = printable(text)
     matches = _matches(clean, matched)
@@ -88,7 +88,7 @@ def _best_start(matches: list[_Match], weights: Mapping[str, float], width: int)
 
 
 def _window(text: str, position: int, width: int) -> tuple[int, int]:
-    """Return start and end of a part around ``position``, at word boundaries where possible."""
+    """Return the start and the end of a part around ``position``, if possible between words."""
     if len(text) <= width:
         return 0, len(text)
     start = max(0, min(position - int(CONTEXT * width), len(text) - width))

@@ -11,20 +11,24 @@ from spade_pyserini.errors import InputError, NotFoundError, SpadeError
 from spade_pyserini.formats.index_manifest import IndexManifest
 from spade_pyserini.records import Document
 
-# If an index has more documents than this, a query does not read their texts from the corpus:
-# reading this many texts takes a few seconds.
+# If an index has more documents than this, a query does not read the corpus that the manifest
+# records: reading this many texts takes a few seconds.
 AUTOMATIC = 200_000
 
 
 class Texts:
-    """Finds documents by id. With ``keep`` the corpora are read once and kept in memory."""
+    """Finds documents by id.
+
+    With ``keep``, the corpora are read once and kept in memory. Without it, each call of `find`
+    reads the corpora again.
+    """
 
     def __init__(self, corpora: list[Corpus], *, keep: bool = False) -> None:
         self._corpora, self._keep = corpora, keep
         self._documents: dict[str, Document] | None = None
 
     def find(self, docids: Collection[str]) -> dict[str, Document]:
-        """Return the documents with these ids; those that no corpus has are left out."""
+        """Return the documents with these ids; ids that no corpus has are left out."""
         if not self._keep:
             return self._read(set(docids))
         if self._documents is None:
@@ -47,10 +51,10 @@ class Texts:
 
 
 class TextStream:
-    """Finds the documents of an index batch by batch, while the corpora are read once.
+    """Finds the documents of an index, batch by batch, while it reads the corpora once.
 
-    Documents that are read before their batch is requested are kept in memory. These are few if
-    the index has the documents in the order of the corpus, and many if it was reordered.
+    A document that is read before its batch is requested is kept in memory. Few documents are kept
+    if the index has them in the order of the corpus; many are kept if the index was reordered.
     """
 
     def __init__(self, corpora: Sequence[Corpus], docids: Iterable[str]) -> None:
@@ -60,7 +64,7 @@ class TextStream:
         self._early: dict[str, Document] = {}
 
     def find(self, docids: Collection[str]) -> dict[str, Document]:
-        """Return the documents of the next batch; those that no corpus has are left out."""
+        """Return the documents of the next batch; ids that no corpus has are left out."""
         missing = set(docids) - self._early.keys()
         while missing and (document := next(self._documents, None)):
             if document.docid in self._awaited:
@@ -71,7 +75,7 @@ class TextStream:
 
 
 def _all(corpora: Sequence[Corpus]) -> Iterator[Document]:
-    """Yield the documents of all corpora. If an id occurs several times, the first text counts."""
+    """Yield the documents of all corpora. If an id occurs again, callers use the first document."""
     for corpus in corpora:
         yield from corpus.documents(_ignore)
 
@@ -85,12 +89,12 @@ def open_texts(
 ) -> Texts:
     """Open the corpora that an index was made from.
 
-    Raises `NotFoundError` if none of them can be opened, or if the index has more than `AUTOMATIC`
+    Raises `NotFoundError` if no corpus can be opened, or if the index has more than `AUTOMATIC`
     documents.
     """
     if manifest.documents > AUTOMATIC:
-        message = f"the index has {manifest.documents:,} documents, and reading their corpus"
-        raise NotFoundError(f"{message} for a query takes long")
+        message = f"the index has {manifest.documents:,} documents, and finding the texts of hits"
+        raise NotFoundError(f"{message} in such a large corpus takes long")
     return Texts(remembered_corpora(manifest, data_dir=data_dir), keep=keep)
 
 

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from spade_pyserini.search.impact import ImpactSearcher
 
 CONTINUATION = re.compile(r"\s##\w")  # a WordPiece that continues a word
-# Topics are refused if more than this share of them has a continuation. Of MS MARCO's topics, 48 %
-# have one when they are written as WordPieces.
+# Topics are refused if more than this share of them has a continuation. If MS MARCO's topics are
+# written as WordPieces, 48 % of them have a continuation.
 SUSPICIOUS_SHARE = 1 / 3
 
 logger = logging.getLogger(__name__)
 
 
 def refuse_wordpieces(topics: list[Topic], wordpieces: WordPieces) -> None:
-    """Raise `UsageError` if topics are WordPieces already, as ``spade topics`` writes them.
+    """Raise `UsageError` if topics consist of WordPieces, as those of ``spade topics`` do.
 
-    The searcher would split them a second time, without an error, into other terms.
+    Without this check, the searcher would split the WordPieces again, into other terms.
     """
     vocabulary = frozenset(wordpieces.terms)
     for topic in topics:
@@ -41,7 +41,7 @@ def refuse_wordpieces(topics: list[Topic], wordpieces: WordPieces) -> None:
 
 
 def log_ignored_words(topics: list[Topic], searcher: ImpactSearcher) -> None:
-    """Log the words of topics that are not in the vocabulary, and terms that no document has."""
+    """For each topic, log words that are not in the vocabulary and terms that no document has."""
     for qid, text in topics:
         if words := searcher.wordpieces.unknown_words(text):
             count = counted(len(words), "word")

@@ -61,7 +61,7 @@ def test_a_corpus_that_is_gone_is_one_line(
     result = run("search", "--index", tmp_path / "x", "--query", "the cat")
     assert result.code == 0
     assert result.err.count("no texts are shown: ") == 1
-    assert "give their corpus with --corpus NAME|PATH" in result.err
+    assert "to show texts, give --corpus NAME|PATH" in result.err
     assert "%)" in result.out
     named = run(
         *("search", "--index", tmp_path / "x", "--query", "the cat"),
