@@ -1,4 +1,4 @@
-"""Options and argument types that several commands share, and functions that read their values."""
+"""Options and argument types that several commands share, and functions that use these options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ QRELS_HELP = (
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
-    """Help that keeps the line breaks of examples and shows defaults as a user would type them."""
+    """Keeps the line breaks of examples in help texts; shows defaults as a user would type them."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         if action.default in (None, False, argparse.SUPPRESS, [], "") or action.required:
@@ -68,21 +68,25 @@ def add_data_dir(parser: argparse.ArgumentParser) -> None:
 
 
 TOPIC_FIELDS = {
-    "query_id_field": "column, or JSON field, of {} with the ids of the topics; ':row' uses the "
+    "query_id_field": "column, or JSON field, with the ids of the topics in {}; ':row' uses the "
     "row numbers, from 1, as ids (default: guessed from the column names)",
-    "query_field": "column of {} with the texts of the topics (default: guessed)",
+    "query_field": "column with the texts of the topics in {} (default: guessed)",
 }
 QRELS_FIELDS = {
-    "qrels_query_field": "column, or JSON field, of {} with the ids of the topics (default: "
+    "qrels_query_field": "column, or JSON field, with the ids of the topics in {} (default: "
     "guessed from the column names)",
-    "qrels_doc_field": "column of {} with the ids of the documents (default: guessed)",
-    "qrels_grade_field": "column of {} with the grades; '' means that there are no grades and all "
+    "qrels_doc_field": "column with the ids of the documents in {} (default: guessed)",
+    "qrels_grade_field": "column with the grades in {}; '' means that there are no grades and all "
     "judged documents are relevant (default: guessed)",
 }
 
 
 def add_fields(parser: argparse.ArgumentParser, fields: Iterable[str], files: str) -> None:
-    """Add options that name columns of ``files``, of `TOPIC_FIELDS` or `QRELS_FIELDS`."""
+    """Add the options ``fields``, which name columns of ``files``.
+
+    ``fields`` are keys of `TOPIC_FIELDS` or `QRELS_FIELDS`. ``files`` is the text that stands for
+    the files in the help of these options, such as ``--qrels or --pairs``.
+    """
     summaries = {**TOPIC_FIELDS, **QRELS_FIELDS}
     for name in fields:
         flag = f"--{name.replace('_', '-')}"
@@ -90,12 +94,15 @@ def add_fields(parser: argparse.ArgumentParser, fields: Iterable[str], files: st
 
 
 def fields_of(options: argparse.Namespace, fields: Iterable[str]) -> dict[str, str | None]:
-    """Return the columns that the user named, by parameter."""
+    """Return a mapping from each of ``fields`` to the column that the user named, or None."""
     return {name: getattr(options, name) for name in fields}
 
 
 def refuse_fields(options: argparse.Namespace, fields: Iterable[str], file: str) -> None:
-    """Refuse options that name columns of ``file`` if the user has not given ``file``."""
+    """Raise `UsageError` if the user named a column.
+
+    Call this if the user has not given ``file``, to which the columns belong.
+    """
     for name, column in fields_of(options, fields).items():
         if column is not None:
             raise UsageError(f"--{name.replace('_', '-')} applies only with {file}")
@@ -104,7 +111,7 @@ def refuse_fields(options: argparse.Namespace, fields: Iterable[str], file: str)
 def add_topics(
     parser: argparse.ArgumentParser, *, required: bool = False, summary: str = TOPICS_HELP
 ) -> None:
-    """Add ``--topics`` and the options that name its columns; `read_topics` uses their values."""
+    """Add ``--topics`` and the options for its columns; `read_topics` reads the topics."""
     parser.add_argument("--topics", required=required, metavar="NAME|FILE", help=summary)
     add_fields(parser, TOPIC_FIELDS, "--topics")
 
@@ -123,7 +130,7 @@ def read_topics(options: argparse.Namespace) -> list[Topic]:
 def add_qrels(
     parser: argparse.ArgumentParser, *, required: bool = False, summary: str = QRELS_HELP
 ) -> None:
-    """Add ``--qrels`` and the options that name its columns; `read_qrels` uses their values."""
+    """Add ``--qrels`` and the options for its columns; `read_qrels` reads the judgements."""
     parser.add_argument("--qrels", required=required, metavar="NAME|FILE", help=summary)
     add_fields(parser, QRELS_FIELDS, "--qrels")
 
@@ -137,7 +144,7 @@ def read_qrels(options: argparse.Namespace) -> Qrels:
 
 
 def add_judgements(parser: argparse.ArgumentParser, measures: str = MEASURES) -> None:
-    """Add the options of commands that score runs; `read_judgements` reads the qrels."""
+    """Add the options of commands that score runs; `read_judgements` reads the judgements."""
     add_qrels(parser, required=True)
     add = parser.add_argument
     add(
@@ -158,7 +165,7 @@ def add_judgements(parser: argparse.ArgumentParser, measures: str = MEASURES) ->
 
 
 def read_judgements(options: argparse.Namespace) -> tuple[Qrels, int]:
-    """Read ``--qrels``; return the judgements and the lowest relevant grade."""
+    """Read ``--qrels``; return the judgements and the lowest grade that counts as relevant."""
     from spade_pyserini.corpora.qrels import relevance_level
 
     level = options.relevance_level or relevance_level(options.qrels, data_dir=options.data_dir)
@@ -168,7 +175,7 @@ def read_judgements(options: argparse.Namespace) -> tuple[Qrels, int]:
 def add_corpus(
     parser: argparse._ActionsContainer, *, required: bool = False, summary: str = CORPUS_HELP
 ) -> None:
-    """Add ``--corpus`` and the options that name its columns; `open_corpus` uses their values."""
+    """Add ``--corpus`` and the options for its columns; `open_corpus` opens the corpus."""
     add = parser.add_argument
     add("--corpus", required=required, metavar="NAME|PATH", help=summary)
     add(
@@ -180,7 +187,7 @@ def add_corpus(
     add(
         "--title-field",
         metavar="COLUMN",
-        help="column with the titles; '' for no title (default: title, if there is one)",
+        help="column with the titles; '' for no title (default: the column `title`, if it exists)",
     )
     add(
         "--text-fields",
@@ -195,7 +202,7 @@ FIELDS = ("id_field", "title_field", "text_fields")
 
 
 def open_corpus(options: argparse.Namespace, path: str | None = None) -> Corpus:
-    """Open ``--corpus``; if ``path`` is given, read the documents from there."""
+    """Open ``--corpus``; if ``path`` is given, the documents are read from ``path``."""
     from spade_pyserini import corpora
 
     fields = {name: getattr(options, name) for name in FIELDS}
@@ -203,7 +210,10 @@ def open_corpus(options: argparse.Namespace, path: str | None = None) -> Corpus:
 
 
 def add_corpus_transforms(parser: argparse._ActionsContainer) -> None:
-    """Add the options that change a corpus while it is read; `open_transformed` applies them."""
+    """Add the options that change documents while a corpus is read.
+
+    `open_transformed` opens the corpus and applies these options.
+    """
     add = parser.add_argument
     add("--corpus-path", metavar="PATH", help="read the documents of --corpus from this path")
     add(
@@ -220,14 +230,15 @@ def add_corpus_transforms(parser: argparse._ActionsContainer) -> None:
     add(
         "--segment",
         metavar="WORDS:STRIDE",
-        help="divide documents into passages of WORDS words, which begin every STRIDE words and "
-        "have the ids doc#0, doc#1, ...",
+        help="divide documents into passages of WORDS words; a new passage begins every STRIDE "
+        "words; the ids of the passages are doc#0, doc#1, ...",
     )
     add(
         "--pool",
         nargs="+",
         metavar="RUN[:N]|QRELS",
-        help="keep only documents that a run has in its first N hits, or that qrels judge relevant",
+        help="keep only documents that are among the first N hits of a run, or that qrels judge "
+        "relevant",
     )
 
 

@@ -20,9 +20,9 @@ def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade breakdown``."""
     description = (
         "Score runs separately for three kinds of topics, as in Table 3 of the SpaDE paper. "
-        "Match all: a relevant document has all terms of the topic. Match <=1: of the remaining "
-        "topics, those for which no relevant document has more than one term of the topic. "
-        "Match >1: all other topics."
+        "A topic is of the kind Match all if a relevant document has all terms of the topic. Any "
+        "other topic is of the kind Match <=1 if no relevant document has more than one of its "
+        "terms, else Match >1."
     )
     parser = arguments.new_parser("breakdown", description, EXAMPLE)
     add = parser.add_argument

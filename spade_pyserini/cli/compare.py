@@ -77,7 +77,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _summary(differences: list[TopicDifference]) -> str:
-    """Return wins, ties and losses, both means, and p of a t-test or why there is no test."""
+    """Return wins, ties and losses, both means, and the result of a t-test.
+
+    If no t-test is possible, the reason is returned instead of the p-value.
+    """
     baseline = sum(topic.baseline for topic in differences) / len(differences)
     candidate = sum(topic.candidate for topic in differences) / len(differences)
     test = t_test(differences)

@@ -128,7 +128,7 @@ def _print_results() -> None:
 
 
 def _latency(searcher: ImpactSearcher | Bm25Searcher, topics: list[Topic]) -> float:
-    """Return milliseconds per query, one query at a time, after a pass that warms up the JVM."""
+    """Return milliseconds per query. Queries run one at a time, after a pass that warms the JVM."""
     for _ in range(2):
         start = time.perf_counter()
         for topic in topics:
@@ -137,7 +137,7 @@ def _latency(searcher: ImpactSearcher | Bm25Searcher, topics: list[Topic]) -> fl
 
 
 def _announcement() -> str:
-    """Return a sentence that says what the demo does and about how long it takes."""
+    """Return a sentence that says what the demo does, and an estimate of its duration."""
     from spade_pyserini.corpora.catalogue import catalogue
 
     documents = catalogue()[CORPUS].documents
@@ -153,7 +153,7 @@ def _announcement() -> str:
 
 
 def _limit() -> str:
-    """Return a note: how much of a document the model reads, and how to encode longer documents."""
+    """Return a note on how much of a document the model reads, and on encoding longer documents."""
     from spade_pyserini.models.config import SpadeConfig
     from spade_pyserini.models.hub import resolve_model
 

@@ -29,8 +29,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--overwrite",
         action="store_true",
-        help="replace an existing run, and embeddings in the folder that belong to another "
-        "corpus or model",
+        help="replace an existing run; also replace embeddings in the folder if they belong to "
+        "another corpus or model",
     )
     arguments.add_data_dir(parser)
     return parser

@@ -38,8 +38,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--estimate",
         action="store_true",
-        help="encode a sample of the documents and write nothing; print how long all documents "
-        "will take, and how large the vectors and the index will be",
+        help="encode a sample of the documents and write nothing; print how long the encoding of "
+        "all documents will take, and how large the vectors and the index will be",
     )
     add(
         "--components",
@@ -49,8 +49,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--counts",
         metavar="FILE",
-        help="use the document frequencies of other vectors (OTHER.counts.json), so that the new "
-        "vectors can be added to the index of those vectors",
+        help="use the document frequencies of an existing encoding (OTHER.counts.json), so that "
+        "the new vectors can be added to the index of that encoding",
     )
     add(
         "--max-errors",

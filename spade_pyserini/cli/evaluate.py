@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the table of measures; with ``--format text``, also how they were computed."""
+    """Print the table of measures; with ``--format text``, also print how they were computed."""
     from spade_pyserini.evaluate import compare_runs, parse_measures, read_runs
     from spade_pyserini.evaluate.comparison import short_names
     from spade_pyserini.evaluate.conventions import conventions

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Source(NamedTuple):
-    """What is needed to explain a document.
+    """The inputs of an explanation.
 
     corpora: the corpora in which the document is looked up; empty if the user gave its text.
     model: the name or folder of the model.
@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
         "--index",
         metavar="DIR",
         help="an impact index of `spade index`, whose corpus, model and document frequencies are "
-        "used; it replaces --corpus and the options that name columns",
+        "used; use this option instead of --corpus and the options that name columns",
     )
     arguments.add_data_dir(parser)
     add("--docid", metavar="ID", help="id of a document in --corpus or --index")
@@ -66,8 +66,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--counts",
         metavar="FILE",
-        help="document frequencies: the .counts.json next to the vectors of a corpus (default: "
-        "those of --index, or counted in --corpus)",
+        help="file of document frequencies: the .counts.json next to the vectors of a corpus "
+        "(default: the file of --index, or frequencies counted in --corpus)",
     )
     add("--query", metavar="TEXT", help="show how much each term of this query adds to the score")
     add(
@@ -137,7 +137,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _source(options: argparse.Namespace) -> _Source:
-    """Check the names and open the corpora; does not load torch."""
+    """Check the names and open the corpora, without loading torch."""
     from spade_pyserini.models.hub import DEFAULT
     from spade_pyserini.models.systems.recognise import check_model
 
@@ -169,9 +169,9 @@ def _source_of_index(options: argparse.Namespace, counts: Path | None) -> _Sourc
 
 
 def _shipped_model(manifest: IndexManifest) -> str:
-    """Return an index's model; raise `UsageError` if the model does not come with this package.
+    """Return the name of an index's model if the model comes with this package.
 
-    The manifest has the name of the model, but not its folder.
+    Raises `UsageError` for any other model: the manifest has its name, but not its folder.
     """
     from spade_pyserini.models.wordpieces import PRETRAINED
 

@@ -59,14 +59,15 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--collection",
         metavar="NAME",
-        help="milvus: collection (default: the name of the index, with _ for - and .)",
+        help="milvus: name of the collection (default: the name of the index, in which _ replaces "
+        "- and .)",
     )
     add("--overwrite", action="store_true", help="replace an existing output")
     return parser
 
 
 def run(options: argparse.Namespace) -> None:
-    """Export the index, or a temporary index of the vectors, and print the paths written."""
+    """Export ``--index``, or a temporary index of ``--input``, and print the output paths."""
     _check(options)
     if options.index:
         _export(Path(options.index), options)
@@ -128,7 +129,7 @@ def _export(index: Path, options: argparse.Namespace) -> None:
 
 
 def _write(export: Export, options: argparse.Namespace) -> list[Path | str]:
-    """Write the export; return the paths to print, or for Milvus the URI and the collection."""
+    """Write the export; return the paths to print (for Milvus, the URI and the collection)."""
     index, output, overwrite = export.index, export.output, options.overwrite
     if options.to == "ciff":
         from spade_pyserini.export.ciff import write_ciff
@@ -163,7 +164,7 @@ def _folder_writer(engine: str) -> Callable[..., int]:
 
 
 def _corpora(index: Path, options: argparse.Namespace) -> list[Corpus]:
-    """Return the corpora with the texts: ``--corpus``, or those that the manifest records."""
+    """Return the corpora with the texts: ``--corpus``, or the corpora in the manifest."""
     from spade_pyserini.errors import NotFoundError
     from spade_pyserini.index.describe import describe_impact_index
     from spade_pyserini.search.texts import divided_like, remembered_corpora

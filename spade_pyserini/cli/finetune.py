@@ -48,7 +48,8 @@ def parser() -> argparse.ArgumentParser:
         "--steps",
         type=arguments.positive,
         metavar="N",
-        help="number of steps (default: four passes over the pairs, at least 40, at most 600)",
+        help="number of steps (default: four passes over the pairs, but at least 40 and at most "
+        "600 steps)",
     )
     add("--seed", type=int, default=0, metavar="N", help="seed of the random order of the pairs")
     add(
@@ -94,7 +95,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _verdict(gain: float, model: str) -> str:
-    """Return a sentence that says whether training has made the model better."""
+    """Return a sentence that says whether the training has improved the model."""
     if gain > 0:
         rise = f"the result is better than {model} on these queries: MRR@10 rose by {gain:.4f}"
         return f"{rise}; the checkpoint was chosen on the same queries, so measure on others, too"
@@ -103,7 +104,7 @@ def _verdict(gain: float, model: str) -> str:
 
 
 def next_commands(inputs: FinetuneInputs, output: Path, data_dir: str | None) -> list[list[str]]:
-    """Return the commands that lead from the fine-tuned model to the measures of a run."""
+    """Return the commands that encode, index, search and evaluate with the fine-tuned model."""
     from spade_pyserini.corpora.topics import topics_name
     from spade_pyserini.formats.paths import safe_file_name
     from spade_pyserini.train.finetune_options import dev_files

@@ -1,7 +1,7 @@
 """Translate parameter names in the library's error messages to the flags of a command.
 
-The library names parameters in call syntax, because most of its callers are programs. Someone who
-typed a command reads ``--overwrite`` where the library says ``overwrite=True``.
+The library names parameters in call syntax, because most of its callers are programs. A user of the
+command line reads ``--overwrite`` where the library says ``overwrite=True``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 from spade_pyserini.cli.arguments import QRELS_FIELDS, TOPIC_FIELDS
 
-# The metavar of a flag whose value is a name or a path
+# Matches the metavar of a flag whose value is a name or a path.
 NAMED = re.compile(r"NAME|PATH|FILE|DIR|RUN|QRELS")
 # A parameter follows a space, a bracket or a backtick, or starts the message. Paths such as
 # /data/k=5 and quoted user input do not match.
@@ -30,9 +30,9 @@ def flag_names(parser: argparse.ArgumentParser) -> dict[str, str]:
 
 
 def empty_names(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[str]:
-    """Return the flags of names and paths whose value is empty, which is always a mistake.
+    """Return the flags that need a name or a path, but have an empty value.
 
-    A shell gives an empty value for a variable that is not set: ``--model "$MODEL"``.
+    This is always a mistake, such as ``--model "$MODEL"`` with a shell variable that is not set.
     """
     named = (action for action in parser._actions if NAMED.search(str(action.metavar)))
     return [
@@ -49,9 +49,9 @@ def _values(value: object) -> list[object]:
 def with_flags(message: str, flags: dict[str, str]) -> str:
     """Rewrite ``name=True`` as ``--name`` and ``name=VALUE`` as ``--name VALUE``.
 
-    A name without a flag is left unchanged, unless the command has ``--set KEY=VALUE`` for the
-    settings of a recipe: then ``name=VALUE`` becomes ``--set name=VALUE``. The columns of topics
-    and judgements are not settings.
+    A name without a flag is usually left unchanged. If the command has ``--set KEY=VALUE`` for the
+    settings of a recipe, however, ``name=VALUE`` becomes ``--set name=VALUE``. Parameters that name
+    columns of topics and judgements are not settings, so they are left unchanged.
     """
 
     def rewrite(match: re.Match[str]) -> str:

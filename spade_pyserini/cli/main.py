@@ -1,6 +1,7 @@
-"""``spade``: find the command, run it, and turn errors into one line and an exit code.
+"""``spade``: find the command, run it, and report an error as one line and an exit code.
 
-Exit codes: 0 success, 1 the work failed, 2 the arguments are wrong, 130 interrupted.
+The exit code is 0 for success, 1 if the command failed, 2 if the arguments are wrong, and 130 if
+the user interrupted the command.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ NO_MEMORY = (
 
 
 def main(arguments: list[str] | None = None, prog: str = "spade") -> int:
-    """Run ``spade`` with these arguments (default: those of the process); return the exit code."""
+    """Run ``spade`` with ``arguments``, by default those of this process; return the exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     escape_unprintable()
     if not words or words[0] in ("-h", "--help"):
@@ -51,7 +52,7 @@ def main_of_module(name: str) -> int:
 
 
 def run_command(name: str, arguments: list[str], prog: str) -> int:
-    """Run a command and return its exit code; print errors that a user can fix as one line."""
+    """Run a command and return its exit code. Print one line for an error that a user can fix."""
     command = registry.load(name)
     parser = command.parser()
     parser.prog = prog
@@ -111,13 +112,16 @@ def escape_unprintable() -> None:
 
 
 def call(name: str, arguments: list[str]) -> None:
-    """Run a command from within another command; exceptions propagate to the caller."""
+    """Run a command from within another command; its exceptions are not caught."""
     command = registry.load(name)
     command.run(command.parser().parse_args(arguments))
 
 
 class Once(logging.Filter):
-    """Drops repeated messages about a corpus, because a command may open a corpus several times."""
+    """Drops a message about a corpus if the same message was logged before.
+
+    A command may open a corpus several times, and opening a corpus logs messages.
+    """
 
     def __init__(self) -> None:
         super().__init__("spade_pyserini.corpora")

@@ -1,4 +1,7 @@
-"""The commands of ``spade``: name, group and a one-line summary, without importing any of them."""
+"""The names of all commands of ``spade``, in groups, with one-line summaries.
+
+Importing this module does not import the commands.
+"""
 
 from __future__ import annotations
 

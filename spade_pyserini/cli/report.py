@@ -37,8 +37,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--index",
         metavar="DIR",
-        help="show the texts of documents from the corpus that this index was made from; this "
-        "option replaces --corpus and the options that name columns",
+        help="show the texts of documents from the corpus of this index; use this option instead "
+        "of --corpus and the options that name columns",
     )
     add(
         "--sweep",

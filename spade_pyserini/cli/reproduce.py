@@ -100,14 +100,14 @@ def _chosen(conditions: dict[str, Condition], options: argparse.Namespace) -> Co
 
 
 def _with_data_dir(words: list[str], data_dir: Path | None) -> list[str]:
-    """Return a command line with ``--data-dir`` added, if the command has that option."""
+    """Return a command line, with ``--data-dir`` added if the command has this option."""
     if data_dir is None or "data_dir" not in flag_names(registry.load(words[0]).parser()):
         return words
     return [*words, "--data-dir", str(data_dir)]
 
 
 def _listing(conditions: dict[str, Condition]) -> str:
-    """Return a table with a row for each run; the first row of a condition has its name."""
+    """Return a table with a row for each run; only the first row of a condition has its name."""
     rows = []
     for condition in conditions.values():
         names = [condition.name, condition.collection]
@@ -124,9 +124,9 @@ def _figures(expected: Expected) -> str:
 
 
 def _report(figures: list[CheckedFigure], check_paper: bool) -> None:
-    """Print each measured value next to the expected one; fail if a value differs.
+    """Print each measured value next to the expected value; raise an error if a value differs.
 
-    Values from the paper count only with ``check_paper``.
+    Without ``check_paper``, a difference from a value of the paper is not an error.
     """
     failed = 0
     rows = []

@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write a run for each depth, print their paths and, with judgements, MRR@10."""
+    """Write a run for each depth, and print its path; with judgements, also print MRR@10."""
     from spade_pyserini.formats.outputs import refuse_existing
     from spade_pyserini.formats.paths import safe_file_name
     from spade_pyserini.models.hub import check_hugging_face

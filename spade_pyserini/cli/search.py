@@ -20,9 +20,10 @@ logger = logging.getLogger(__name__)
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade search``."""
     description = (
-        "Search an index for topics or a query; with neither, for queries typed at a prompt. "
-        "The manifest of an impact index records how queries are encoded; for SpaDE, a query is "
-        "split into WordPieces, and a repeated WordPiece counts once."
+        "Search an index for topics or for a query. If neither --topics nor --query is given, you "
+        "type queries at a prompt. The manifest of an impact index records how queries are "
+        "encoded. For SpaDE, a query is split into WordPieces, and a repeated WordPiece counts "
+        "once."
     )
     parser = arguments.new_parser("search", description, EXAMPLE)
     add = parser.add_argument

@@ -44,13 +44,18 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME|FILE",
         help="show judgements for queries that are topics of these splits or qrels files",
     )
-    arguments.add_topics(parser, summary="the topics of --qrels, if that is a file")
+    arguments.add_topics(parser, summary="the topics of --qrels, if --qrels is a file")
     arguments.add_fields(parser, arguments.QRELS_FIELDS, "--qrels")
-    add("--model", metavar="NAME|DIR", help="model to expand texts with, loaded at first use")
+    add("--model", metavar="NAME|DIR", help="model that expands texts; it is loaded at first use")
     add("--tokenizer", metavar="NAME|PATH", help="tokenizer, if another tool built the index")
     arguments.add_data_dir(parser)
     add("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all networks")
-    add("--port", type=arguments.integer(0, 65535), default=8080, help="0 for any free port")
+    add(
+        "--port",
+        type=arguments.integer(0, 65535),
+        default=8080,
+        help="port to listen on; 0 for any free port",
+    )
     add(
         "--threads",
         type=arguments.threads,
@@ -148,14 +153,14 @@ def _judgements(options: argparse.Namespace) -> Judgements:
 
 
 def _counts(index: Path, manifest: IndexManifest) -> Path | None:
-    """Return the file of document frequencies, which some models need, or None if it is missing."""
+    """Return the file of document frequencies for the model, or None if there is no such file."""
     from spade_pyserini.analysis.stats import find_counts
 
     return find_counts(index, manifest)
 
 
 def _texts_opener(options: argparse.Namespace) -> Callable[[IndexManifest], Texts]:
-    """Return a function that opens ``--corpus`` or, without it, the corpus in the manifest."""
+    """Return a function that opens ``--corpus`` or, without this option, the manifest's corpus."""
     from spade_pyserini.search.texts import Texts, divided_like, open_texts
 
     named = arguments.open_corpus(options) if options.corpus else None

@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         metavar="R",
         help="drop terms below this fraction of the largest weight of their document (default: the "
-        "ratio that the components were encoded with)",
+        "ratio with which the components were encoded)",
     )
     arguments.add_corpus(
         parser, summary="with --k: the corpus from which the components were encoded"

@@ -11,7 +11,7 @@ from spade_pyserini.formats.paths import safe_file_name
 
 
 def run_table(options: argparse.Namespace) -> None:
-    """Train and measure all systems of a table that are not finished, and print the table."""
+    """Train and measure the systems of a table, except finished ones, and print the table."""
     for flag in ("file", "check_paper"):
         if getattr(options, flag):
             name = flag.replace("_", "-")

@@ -28,11 +28,11 @@ SUFFIXES = {
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``spade topics``."""
     description = (
-        "Write the terms of each topic, for plain Pyserini or as the queries of another engine: "
-        "the distinct WordPieces of the topic or, for an index whose queries have weights, each "
-        "term with its weight. For Pyserini, a term of weight n is written n times. For OpenSearch "
-        "and Elasticsearch, the file is the body of an _msearch request; for PISA, it has "
-        "PyTerrier's query_toks; for Milvus, it has sparse vectors."
+        "Write the terms of each topic, for plain Pyserini or as the queries of another engine. "
+        "The terms are the distinct WordPieces of the topic; if the queries of the index have "
+        "weights, each term is written with its weight. For Pyserini, a term of weight n is "
+        "written n times. For OpenSearch and Elasticsearch, the file is the body of an _msearch "
+        "request; for PISA, it has PyTerrier's query_toks; for Milvus, it has sparse vectors."
     )
     parser = arguments.new_parser("topics", description, EXAMPLE)
     add = parser.add_argument
