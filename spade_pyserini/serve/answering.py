@@ -1,4 +1,7 @@
-"""Answer a query with SpaDE and BM25: hits with texts, rank in the other engine, judgements."""
+"""Answer a query with SpaDE and BM25.
+
+A hit has its text, its rank in the other engine, and its relevance judgement.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ class _Ranking:
     def __init__(
         self, searcher: Searcher, query: str, k: int, request: SearchRequest | None = None
     ) -> None:
-        """Search for ``query``; in an impact index, without the terms that ``request`` removes."""
+        """Search for ``query``.
+
+        In an impact index, terms that ``request`` removes are not searched.
+        """
         self.searcher, self.query = searcher, query
         start = time.perf_counter()  # the time includes the analysis of the query
         if isinstance(searcher, ImpactSearcher) and request is not None:
@@ -88,7 +94,7 @@ class Engines:
         return SearchAnswer(request.query, terms, compared, _judged(topic), results)
 
     def hits(self, request: SearchRequest) -> Hits:
-        """Search with the engines that the request names; return only ids and scores."""
+        """Search with the engines that the request names, and return only ids and scores."""
         rankings = self._search(request, request.k)
         results = {
             name: [(hit.docid, hit.score) for hit in ranking.hits]

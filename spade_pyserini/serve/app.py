@@ -80,8 +80,8 @@ def _add_search(app: FastAPI, service: Service, workers: Workers, limits: Limits
     ) -> Response:
         """Search for ``q`` and return the ``k`` best documents of each engine.
 
-        ``without`` names WordPieces that are removed from the query; ``engine`` is ``spade``,
-        ``bm25`` or ``all``; with ``brief``, only ids and scores are returned.
+        ``without`` names WordPieces that are removed from the query. ``engine`` is ``spade``,
+        ``bm25`` or ``all``. With ``brief``, only ids and scores are returned.
         """
         request = checks.checked_search(limits, q, k, without, engine, brief)
         if request.brief:
@@ -119,7 +119,7 @@ def _add_documents(app: FastAPI, service: Service, workers: Workers, limits: Lim
 
     @app.get("/stats", response_model=records.StatsAnswer)
     async def stats() -> Response:
-        """Return the indexes that are served, and the limits of requests."""
+        """Return information on the indexes that are served, and the limits of requests."""
         return await _answer(workers, service.stats, write_stats)
 
     @app.get("/healthz")
@@ -160,7 +160,7 @@ def _html(page: Page) -> Response:
 
 
 def _writer(record: type[T]) -> Callable[[T], bytes]:
-    """Return a function that converts a record to JSON; it is fast, because it checks no types."""
+    """Return a function that converts a record to JSON quickly, because no types are checked."""
     adapter: TypeAdapter[T] = TypeAdapter(record)
     return adapter.dump_json
 
@@ -173,7 +173,7 @@ async def _answer(
 
 
 def _add_errors(app: FastAPI) -> None:
-    """Add handlers that answer errors with a message as JSON. Tracebacks are only logged."""
+    """Add handlers that answer an error with a message as JSON. Tracebacks are only logged."""
 
     async def refused(_: Request, error: Any) -> Response:
         headers = {"Retry-After": str(error.retry_after)} if error.retry_after else None
@@ -202,7 +202,7 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _describe(errors: list[dict[str, Any]]) -> str:
-    """Return the first invalid parameter, such as ``k: Input should be a valid integer``."""
+    """Describe the first invalid parameter, as in ``k: Input should be a valid integer``."""
     first = errors[0]
     names = [str(name) for name in first["loc"] if name not in ("query", "path", "body")]
     return f"{'.'.join(names) or 'body'}: {first['msg']}"

@@ -61,7 +61,7 @@ def text_pieces(
     wordpieces: WordPieces,
     query_terms: Collection[str] = (),
 ) -> list[Piece]:
-    """Divide a text into words that have an impact, and the text between them (impact 0)."""
+    """Divide a text into words with an impact and the pieces between such words (impact 0)."""
     wanted = frozenset(query_terms)
     pieces: list[Piece] = []
     between = ""
@@ -99,7 +99,10 @@ def describe_term(searcher: ImpactSearcher, find: FindDocuments, term: str, k: i
 def _document(
     searcher: ImpactSearcher, find: FindDocuments, docid: str
 ) -> tuple[list[DocumentTerm], Document | None]:
-    """Return the terms of a document, the largest impact first, and its text if available."""
+    """Return the terms of a document and, if available, the document with its text.
+
+    The term with the largest impact is first.
+    """
     impacts = searcher.doc(docid)
     if impacts is None:
         raise RefusedError(404, f"the index has no document {docid!r}")

@@ -1,4 +1,4 @@
-"""Expand a text with a model, which is loaded when it is needed for the first time."""
+"""Expand a text with a model. The model is loaded when it is needed for the first time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Expander:
         self._done = threading.Event()
 
     def expand(self, text: str) -> ExpandAnswer:
-        """Return the terms of a text; raise `RefusedError` until the model is ready."""
+        """Return the terms of a text; raise `RefusedError` if the model is not ready yet."""
         encoder = self._ready()
         from spade_pyserini.serve.documents import text_pieces
 

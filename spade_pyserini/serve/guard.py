@@ -1,4 +1,7 @@
-"""The outermost layer of the server: checks host names and sizes, adds headers to all answers."""
+"""The outermost layer of the server.
+
+It checks the host names and sizes of requests, and adds headers to all answers.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,8 @@ class Guard:
 
     seconds: the time in which a body must arrive.
     hosts: the host names that a browser may use for this server; None allows all names.
-    Without this check, a website could reach a server on loopback through the website's own name
-    (DNS rebinding).
+        Without this check, a website could reach a server on loopback through the website's own
+        name (DNS rebinding).
     """
 
     def __init__(
@@ -79,9 +82,9 @@ class Guard:
         return f"the body of the request did not arrive within {self._seconds:g} seconds"
 
     def _limited(self, receive: Receive) -> Receive:
-        """Return a ``receive`` that counts bytes and seconds until the body is complete.
+        """Return a function like ``receive`` that refuses a body that is too large or too slow.
 
-        A request need not state the length of its body.
+        The function counts the bytes, because a request need not state the length of its body.
         """
         received, complete = 0, False
         deadline = asyncio.get_running_loop().time() + self._seconds

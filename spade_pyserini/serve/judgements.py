@@ -17,7 +17,7 @@ EXAMPLES = 6  # topics that the page shows before the first search
 
 
 class JudgedTopic(NamedTuple):
-    """A topic with its grades by document id; grades of ``level`` or more mean relevant."""
+    """A topic with its grades by document id. A grade of ``level`` or more means relevant."""
 
     qid: str
     text: str
@@ -31,7 +31,7 @@ class JudgedTopic(NamedTuple):
 
 
 class Judgements:
-    """Judged topics, to look up by their texts."""
+    """Judged topics, which `find` looks up by their texts."""
 
     def __init__(self, topics: Iterable[JudgedTopic] = ()) -> None:
         self._topics = {_key(topic.text): topic for topic in topics}
@@ -59,9 +59,9 @@ def read_judgements(
 ) -> Judgements:
     """Read relevance judgements and their topics.
 
-    names: splits such as ``pydoc/test``, which include topics, or qrels files. topics: the split or
-    file with the topics; required if ``names`` has qrels files. topic_columns, qrels_columns: the
-    columns to read if these files are tables.
+    names: qrels files, or splits such as ``pydoc/test``, which include topics.
+    topics: the split or file with the topics; required if ``names`` has qrels files.
+    topic_columns, qrels_columns: the columns to read if the files of topics or qrels are tables.
     """
     judged = []
     for name in names:

@@ -16,8 +16,8 @@ class Limits:
     """The limits of a single request, and of all requests together.
 
     - ``query``: characters of a query.
-    - ``hits``: hits per engine, with snippets and terms.
-    - ``brief_hits``: hits per engine, with ids and scores only.
+    - ``hits``: hits per engine, in answers with snippets and terms.
+    - ``brief_hits``: hits per engine, in answers with ids and scores only.
     - ``removed``: terms that a request removes from its query.
     - ``docid``: characters of a document id or a term.
     - ``body``: bytes of a request's body.

@@ -1,4 +1,4 @@
-"""The query of a request: its terms, and its text without the terms that the user removed."""
+"""The terms of a query, and the text of a query without the terms that the user removed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SearchRequest:
 
 
 def searched_terms(searcher: ImpactSearcher, request: SearchRequest) -> list[str]:
-    """Return the distinct WordPieces of the query without the removed ones."""
+    """Return the distinct WordPieces of the query, without the removed WordPieces."""
     terms = searcher.query_terms(request.query)
     return [term for term in terms if term not in request.removed]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MarkedText:
-    """A text; ``marks`` are the start and end of each word that has a matched term."""
+    """A text. ``marks`` has the start and the end of each word that has a matched term."""
 
     text: str
     marks: list[tuple[int, int]]
@@ -17,8 +17,9 @@ class MarkedText:
 class MatchedTerm:
     """A term of the query that a document has.
 
-    weight: its contribution to the score. share: the weight divided by the score. in_text: true if
-    the text contains the term, false if the model added it, null if the text is not available.
+    weight: how much the term adds to the score. share: the weight divided by the score. in_text:
+    true if the text contains the term, false if the model added the term, null if the text is not
+    available.
     """
 
     term: str
@@ -31,7 +32,7 @@ class MatchedTerm:
 class QueryTerm:
     """A WordPiece of the query, or a word that is not in the vocabulary.
 
-    text: its characters in the query, from ``start`` to ``end``. term: the WordPiece, null if the
+    text: the characters from ``start`` to ``end`` in the query. term: the WordPiece, or null if the
     word is not in the vocabulary. documents: number of documents with the term. removed: whether
     the search left the term out.
     """
@@ -48,8 +49,9 @@ class QueryTerm:
 class HitAnswer:
     """A hit: a document in the ranking of an engine.
 
-    other_rank: its rank in the other engine; null if it is not among the first ``compared`` hits
-    of that engine. grade: its relevance judgement, null if there is none.
+    other_rank: the rank of the document in the other engine; null if the document is not among the
+    first ``compared`` hits of that engine. grade: the relevance judgement, or null if there is
+    none.
     """
 
     rank: int
@@ -74,7 +76,7 @@ class EngineAnswer:
 
 @dataclass(frozen=True)
 class Judged:
-    """The judged topic that has the text of the query.
+    """The judged topic whose text is the query.
 
     relevant: number of documents with a grade of ``level`` or more.
     """
@@ -111,8 +113,8 @@ class Hits:
 class DocumentTerm:
     """A term of a document's vector.
 
-    in_text: true if the text contains the term, false if the model added it, null if the text is
-    not available.
+    in_text: true if the text contains the term, false if the model added the term, null if the text
+    is not available.
     """
 
     term: str
@@ -122,7 +124,7 @@ class DocumentTerm:
 
 @dataclass(frozen=True)
 class DocumentAnswer:
-    """The answer of ``/doc``: a document and its vector, the largest impact first."""
+    """The answer of ``/doc``: a document and its vector; the largest impact is first."""
 
     docid: str
     title: str | None
@@ -147,8 +149,8 @@ class ExplainAnswer:
     """The answer of ``/explain``: why a document matches a query.
 
     missing: terms of the query that the document does not have. pieces: the text with the impact of
-    each word. added: terms that are not in the text, the largest impact first. terms: number of
-    terms in the document's vector. cut: whether the end of the text is left out.
+    each word. added: terms that are not in the text; the largest impact is first. terms: number of
+    terms in the document's vector. cut: whether ``pieces`` lacks the end of the text.
     """
 
     docid: str
@@ -166,7 +168,7 @@ class ExplainAnswer:
 class TermHit:
     """A document that has a term.
 
-    in_text: whether the text of the document contains the term, null if the text is not available.
+    in_text: whether the text of the document contains the term; null if the text is not available.
     """
 
     docid: str
@@ -177,9 +179,9 @@ class TermHit:
 
 @dataclass(frozen=True)
 class TermAnswer:
-    """The answer of ``/terms``: the documents with a term, the largest impact first.
+    """The answer of ``/terms``: the documents with a term; the largest impact is first.
 
-    documents: number of documents with the term. total: number of all documents.
+    documents: number of documents with the term. total: number of all documents in the index.
     """
 
     term: str
@@ -229,9 +231,9 @@ class IndexStats:
 class StatsAnswer:
     """The answer of ``/stats``.
 
-    texts: state of the documents' texts: ``ready``, ``loading``, or ``missing``; texts_problem says
-    why they are missing. judged_topics: number of topics with judgements. examples: texts of some
-    judged topics. expand: the model of ``/expand``, null if there is none.
+    texts: state of the documents' texts: ``ready``, ``loading`` or ``missing``. texts_problem: why
+    the texts are missing, or null. judged_topics: number of topics with judgements. examples: texts
+    of some judged topics. expand: the model of ``/expand``, or null if there is none.
     """
 
     version: str

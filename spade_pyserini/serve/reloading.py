@@ -34,8 +34,9 @@ class _Lease(Generic[T]):
 class Reloading(Generic[T]):
     """Holds a value, such as an open index; `refresh` opens it again when its state has changed.
 
-    ``opener`` opens the value. ``state`` returns its current state, such as the times of its files.
-    ``prepare`` is called before a new value replaces the old one; it may take some time.
+    ``opener`` opens the value. ``state`` returns the current state of the value on disk, such as
+    the times of its files. ``prepare`` is called with a new value, before this value replaces the
+    old value; the call may take some time.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Reloading(Generic[T]):
 
     @contextmanager
     def use(self) -> Iterator[T]:
-        """Yield the open value; it stays open until the end of the block."""
+        """Yield the open value; it stays open until the end of the ``with`` block."""
         with self._lock:
             lease = self._lease
             lease.users += 1
@@ -93,12 +94,12 @@ class Reloading(Generic[T]):
             old.value.close()
 
     def close(self) -> None:
-        """Close the value. No request may be using it."""
+        """Close the value. Call this only when no request uses the value."""
         self._lease.value.close()
 
 
 class Watcher:
-    """A thread that calls `Reloading.refresh` of each value every ``seconds``."""
+    """A thread that calls `Reloading.refresh` for all ``watched`` values every ``seconds``."""
 
     def __init__(self, watched: Sequence[Reloading[Any]], seconds: float = 1.0) -> None:
         self._watched, self._seconds = watched, seconds

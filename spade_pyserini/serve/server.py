@@ -91,7 +91,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop at a signal. Unlike uvicorn's method, this one does not raise the signal again."""
+        """Stop at a signal. Uvicorn's method raises the signal again; this method does not."""
         numbers = (signal.SIGINT, signal.SIGTERM)
         handlers = {number: signal.signal(number, self.handle_exit) for number in numbers}
         try:

@@ -33,7 +33,9 @@ from spade_pyserini.serve.records import (
 from spade_pyserini.serve.reloading import Reloading, Watcher
 from spade_pyserini.serve.texts import LoadedTexts
 
-RELOAD_SECONDS = 60.0  # longest wait for the texts of a new index before it replaces the old one
+# A new index replaces the old index as soon as its texts are read, but at the latest after this
+# time.
+RELOAD_SECONDS = 60.0
 
 OpenTexts = Callable[[IndexManifest], Texts]
 """A function that opens the texts of an index; it raises `SpadeError` if that fails."""
@@ -71,7 +73,7 @@ class OpenSpade(NamedTuple):
 
 
 class Service:
-    """Answers requests from any thread. Close it when no request is running."""
+    """Answers requests from any thread. Close a service only when no request is running."""
 
     def __init__(self, options: ServeOptions) -> None:
         self.limits = options.limits

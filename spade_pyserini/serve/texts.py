@@ -13,9 +13,9 @@ PATIENCE = 2.0  # seconds that a request waits for the texts
 
 
 class LoadedTexts:
-    """Finds documents by id. Until all texts are read, or if reading failed, it finds none.
+    """Finds documents by id. No document is found until all texts are read, or if reading failed.
 
-    ``open_texts`` returns the texts; it may raise a `SpadeError`.
+    ``open_texts`` returns the texts, or raises a `SpadeError`.
     """
 
     def __init__(self, open_texts: Callable[[], Texts]) -> None:
@@ -45,10 +45,10 @@ class LoadedTexts:
         return "missing" if self._done.is_set() else "loading"
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait, at most ``seconds``, until the texts are read; return whether they are."""
+        """Wait until the texts are read, but at most ``seconds``; return whether they are read."""
         self._done.wait(seconds)
         return self._texts is not None
 
     def find(self, docids: Collection[str]) -> Mapping[str, Document]:
-        """Return the documents with these ids; those without a text are left out."""
+        """Return the documents with these ids; ids without a text are left out."""
         return self._texts.find(docids) if self.wait(PATIENCE) and self._texts else {}

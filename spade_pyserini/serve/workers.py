@@ -19,8 +19,9 @@ T = TypeVar("T")
 class Workers:
     """Runs blocking functions for requests.
 
-    A function that exceeds the time limit cannot be stopped. It occupies its thread until it
-    returns, so slow requests never use more than ``threads`` threads.
+    A function that exceeds the time limit cannot be stopped: it occupies its thread until it
+    returns. No new thread is started for the next request, so there are never more than ``threads``
+    threads.
     """
 
     def __init__(self, name: str, threads: int, waiting: int, seconds: float) -> None:

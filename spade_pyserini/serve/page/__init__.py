@@ -31,8 +31,9 @@ def search_page() -> Page:
 def self_contained(template: str, style: str, script: str = "") -> Page:
     """Insert style and script into a template, in place of ``{{style}}`` and ``{{script}}``.
 
-    The Content-Security-Policy names both by their digests: no other style or script can run,
-    whatever a document or a query contains. The page can send requests to this server only.
+    The Content-Security-Policy allows only this style and this script, named by their digests: no
+    other script can run, whatever a document or a query contains. The page can send requests to
+    this server only.
     """
     if script:
         script = f'"use strict";\n(() => {{\n{script}\n}})();\n'

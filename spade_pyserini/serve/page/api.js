@@ -30,7 +30,7 @@ async function request(url, options = {}) {
     response.status, retry);
 }
 
-/** Return a function that sends a request. The next call, or its method `cancel`, aborts the request. */
+/** Return a function that sends a request. Its next call, or a call of its `cancel`, aborts an unfinished request. */
 function latest(send) {
   let controller = null;
   const call = async (...values) => {

@@ -1,4 +1,4 @@
-// The WordPieces of the query: a click removes one from the search, another click adds it again.
+// The WordPieces of the query. A click removes a WordPiece from the search, the next click adds it again.
 
 function showChips(answer, toggle) {
   const chips = [];

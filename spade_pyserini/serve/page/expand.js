@@ -39,7 +39,7 @@ async function runExpand() {
   }
 }
 
-/** Try again if the server asks for that, for example while it loads the model; else show the error. */
+/** Send the request again if the server asks for it, for example while the model is loaded; else show the error. */
 function expandProblem(error) {
   if (error.status === 503 && error.retryAfter) {
     const reason = error.message.split(";")[0];

@@ -1,6 +1,6 @@
 // Show a text with words shaded by impact.
 
-/** Return a text in which words with an impact are shaded, and words of the query underlined. */
+/** Return a text in which words with an impact are shaded and words of the query are underlined. */
 function heatMap(pieces) {
   const largest = Math.max(1, ...pieces.map((piece) => piece.impact));
   const text = joinLines(pieces.map((piece) => piece.text).join(""));
@@ -15,7 +15,7 @@ function heatMap(pieces) {
   }));
 }
 
-/** Join long lines with the rest of their sentence, because texts are often wrapped at 70 letters. */
+/** Join long lines with the next line if a sentence continues there: texts are often wrapped at 70 letters. */
 function joinLines(text) {
   return text.replace(/(?<=[^\n]{40})\n(?=[\p{Ll}(])/gu, " ");
 }

@@ -21,7 +21,7 @@ function toggleTerm(term) {
   runSearch().then(() => $("chips").querySelector(`[data-term="${CSS.escape(term)}"]`)?.focus());
 }
 
-/** Search while the user types. The browser's history gets one entry per query, not one per letter. */
+/** Search while the user types. The browser's history gets an entry for each query, not for each letter. */
 function onTyping() {
   clearTimeout(typing);
   typing = setTimeout(() => {

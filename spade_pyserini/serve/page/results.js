@@ -1,4 +1,4 @@
-// The columns of results, and what is shown before a search, while it runs, or if it fails.
+// The columns of results, and the messages before a search, during a search, and after an error.
 
 const LOADING_DELAY = 150; // milliseconds before a running search is shown as loading
 const search = latest(async (signal) => request(searchUrl(state), { signal }));
