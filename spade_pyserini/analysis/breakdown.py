@@ -27,7 +27,7 @@ def kinds_of_topics(
     wordpieces: WordPieces,
     level: int = 1,
 ) -> dict[str, str]:
-    """Return the kind of each topic with a relevant document among ``documents``, by topic id.
+    """Return the kind of each topic that has a relevant document in ``documents``, by topic id.
 
     A document is relevant if its grade is at least ``level``.
     """

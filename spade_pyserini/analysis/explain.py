@@ -113,7 +113,7 @@ def words_with_impacts(
 
 
 def changes(terms: list[TermWeight]) -> dict[str, list[str]]:
-    """Return the terms that expansion added, and the document's terms that it raised the most."""
+    """Return the added terms, and the terms of the document that expansion raised the most."""
     added = [term for term in terms if not term.in_document]
     raised = [term for term in terms if term.in_document and term.expansion >= 0.5]
     raised.sort(key=lambda term: -term.expansion)

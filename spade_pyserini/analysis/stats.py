@@ -32,7 +32,7 @@ SHOWN = 20  # maximum number of terms that `noise_remark` names
 def index_stats(
     index: str | Path, frequent: int = 20, counts: str | Path | None = None
 ) -> dict[str, Any]:
-    """Return the numbers of documents, terms and postings, document lengths, impacts and sizes.
+    """Return statistics: numbers of documents, terms and postings; lengths; impacts; sizes.
 
     ``frequent`` is the number of most frequent terms to include. ``counts`` is the counts file of
     the vectors, which shows which terms are noise. By default, ``encode/X.counts.json`` is used for

@@ -79,7 +79,10 @@ class _Texts(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """The embeddings of a shard, [documents, dimension]."""
+    """A shard with its embeddings.
+
+    rows [documents, dimension]: the embeddings of the texts.
+    """
 
     documents: _Texts
     rows: Any

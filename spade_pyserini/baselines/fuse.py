@@ -43,7 +43,7 @@ def fuse(
             values = _reciprocal_ranks(ranked, k) if method == "rrf" else _normalised(ranked)
             for hit, value in zip(ranked, values, strict=True):
                 summands[hit.docid].append(weight * value)
-        # An exact sum, so that the order of the runs does not matter.
+        # The sum is exact, so that the order of the runs does not matter.
         summed = [Hit(docid, math.fsum(values)) for docid, values in summands.items()]
         summed.sort(key=lambda hit: (-hit.score, hit.docid))
         fused.append(Ranking(qid, summed[:hits]))

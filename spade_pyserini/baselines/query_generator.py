@@ -28,7 +28,10 @@ class Sampling:
 
 
 class QueryGenerator:
-    """A sequence-to-sequence model by folder or Hugging Face name, on a GPU if there is one."""
+    """A sequence-to-sequence model that predicts queries; it runs on a GPU if there is one.
+
+    ``name`` is the folder of the model or its name at Hugging Face.
+    """
 
     def __init__(self, name: str, sampling: Sampling) -> None:
         from spade_pyserini.models.seq2seq import load_seq2seq

@@ -10,8 +10,8 @@ from spade_pyserini.baselines.query_generator import Sampling
 class TermPredictor:
     """Predicts terms for texts with a TILDE model. It has the interface of `QueryGenerator`.
 
-    Of the ``sampling.per_doc`` likeliest terms of a text, those that the text contains are left
-    out. The result does not depend on a seed.
+    The model predicts the ``sampling.per_doc`` likeliest terms of a text; terms that the text
+    contains are then left out. The result does not depend on a seed.
     """
 
     def __init__(self, name: str, sampling: Sampling) -> None:

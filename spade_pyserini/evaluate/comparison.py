@@ -31,7 +31,8 @@ class Comparison:
 
     measures: the columns of the table.
     values: scores by run, measure and topic.
-    tests: significance tests against the baseline by run and measure; empty without a baseline.
+    tests: by run and measure, the significance test of the run against the baseline; empty if there
+        is no baseline.
     level: the lowest grade that binary measures count as relevant.
     """
 
@@ -52,7 +53,7 @@ class Comparison:
         ]
 
     def per_query(self) -> tuple[list[str], list[list[str]]]:
-        """The header and a row for each topic of each run."""
+        """A pair: the header, and a list with a row for each topic of each run."""
         rows = [
             [name, qid, *(f"{values[measure][qid]:.4f}" for measure in self.measures)]
             for name, values in self.values.items()

@@ -56,14 +56,14 @@ def _is_valid(measure: Measure) -> bool:
 
 
 def measure_name(measure: Measure) -> str:
-    """Return the name of the measure in the paper if there is one, else that of ir_measures."""
+    """Return the measure's name in the paper or, if it is not in the paper, in ir_measures."""
     return PAPER_NAMES.get(measure, str(measure))
 
 
 def evaluate_run(
     qrels: Qrels, run: list[Ranking], measures: list[Measure] | None = None
 ) -> dict[Measure, float]:
-    """Return each measure over all judged topics: the mean, or the sum if it is a count."""
+    """Return each measure's value over all judged topics: the mean or, for a count, the sum."""
     scores = evaluate_queries(qrels, run, measures)
     return {measure: aggregate(measure, values) for measure, values in scores.items()}
 
@@ -90,7 +90,7 @@ def at_level(measure: Measure, level: int) -> Measure:
 def evaluate_queries(
     qrels: Qrels, run: list[Ranking], measures: list[Measure] | None = None
 ) -> dict[Measure, dict[str, float]]:
-    """Return each measure for each judged topic."""
+    """Return the scores of each measure by topic id, for all judged topics."""
     measures = list(measures or DEFAULT_MEASURES)
     if not any(ranking.qid in qrels for ranking in run):
         message = "the run and the qrels have no topic in common"

@@ -65,7 +65,7 @@ def _words(text: str) -> str:
 
 
 def _corpus(split: str | Path, data_dir: str | Path | None) -> Corpus | None:
-    """The corpus that a split belongs to, if it is on this machine."""
+    """The corpus that a split belongs to; None if it is not on this machine."""
     if find_file(split, data_dir):
         return None
     if match := find_split(str(split)):

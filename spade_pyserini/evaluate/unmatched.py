@@ -10,7 +10,7 @@ from spade_pyserini.records import Ranking
 
 
 def other_topics(qrels: Qrels, run: list[Ranking]) -> str:
-    """Return the end of a message: a topic id of the run, and one of the judgements."""
+    """Return the end of an error message: example topic ids of the run and of the judgements."""
     if not run or not qrels:
         return "give the qrels for the topics of the run"
     judged = next(iter(qrels))

@@ -27,7 +27,7 @@ def strongest_terms(
     """Return the two terms that add most to a document's score, with their weights in queries.
 
     impacts: the impacts of the document. weights: the table of query term weights; if it is None,
-    all terms have the weight 1. accept: returns whether a term may be used.
+    all terms have the weight 1. accept: a function that returns whether a term may be used.
     """
     own = {
         term: 1 if weights is None else weights[term]

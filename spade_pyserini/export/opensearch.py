@@ -43,7 +43,7 @@ FIELD = "impacts"
 TEXT_FIELDS = ("title", "text")
 MAPPING, QUERY = "mapping.json", "query.json"
 FULL_STOP = "[full-stop]"
-LARGEST_EXACT = 511  # the largest integer up to which both field types are exact
+LARGEST_EXACT = 511  # both field types store all integers up to this one exactly
 BULK_SIZE = 5000  # documents per bulk file
 
 

@@ -58,11 +58,11 @@ class QueryOptions:
 def read_queries(
     tokenizer: str | Path, side: str | Path | None = None, queries: MakeQueries | None = None
 ) -> QueryEncoder:
-    """Return the query encoder of an export, from the files next to the export.
+    """Read the files next to an export, and return the query encoder that they describe.
 
     ``tokenizer`` is the file ``X.tokenizer.json`` next to the export, and ``side`` is the file
     ``X.queries.json``. Without ``side``, queries are boolean. If a neural model must encode the
-    queries, ``queries`` is the function that returns the query encoder for the tokenizer.
+    queries, ``queries`` must be a function that takes the tokenizer and returns the query encoder.
     """
     wordpieces = WordPieces.load(tokenizer)
     described, weights = read_side(Path(side)) if side else (BOOLEAN, {})

@@ -13,8 +13,8 @@ FOLDERS = {
     "seismic": (
         "Seismic",
         "The index is held in memory, and a component is the id of a WordPiece. The search is\n"
-        "approximate: the scores of the hits are inner products, but hits may be missing. A "
-        "smaller\n`heap_factor` of `SeismicSearcher` finds more of them, and takes longer.",
+        "approximate: the scores of the hits are inner products, but hits may be missing. With "
+        "a smaller\n`heap_factor`, `SeismicSearcher` misses fewer hits, but takes longer.",
     ),
     "bmp": (
         "BMP",

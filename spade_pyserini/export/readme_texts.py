@@ -38,7 +38,7 @@ print(engine(queries)[["qid", "docno", "score"]])
 """,
     "opensearch": _MAKE_QUERIES.replace(" --output", " --field $field$text_flag --output")
     + """
-writes the queries of the file TOPICS. All are searched in one call, and the n-th response belongs
+writes the queries of the file TOPICS. One call searches all of them, and the n-th response belongs
 to the n-th topic:
 
     curl -sS -XPOST "$$HOST/$collection/_msearch" -H 'Content-Type: application/x-ndjson' \\

@@ -6,9 +6,10 @@
     encode/pydoc.spade.components.manifest.json        checksums, see below
 
 Component vectors are in a folder next to the impact vectors. For each shard of impact vectors, this
-folder has a file of the same name; the manifest has the checksums of both files. The value of a
-term is already multiplied by the model's query weight and the corpus idf of the term, but not by
-alpha. Values have nine significant digits, enough to restore the same 32-bit floats.
+folder has a file of the same name; the manifest has the checksums of both files. The stored weight
+of a term is already multiplied by the term's query weight (a parameter of the model) and, if the
+model uses it, by the term's idf in the corpus, but not by alpha. Weights are written with nine
+significant digits, which are enough to restore the same 32-bit floats.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def components_path(folder: Path) -> Path:
 
 
 def manifest_path(folder: Path) -> Path:
-    """Return the manifest of components, ``encode/X.components.manifest.json`` for ``encode/X``."""
+    """Return the manifest's path: ``encode/X`` gives ``encode/X.components.manifest.json``."""
     return sibling(folder, "components.manifest.json")
 
 
@@ -100,7 +101,10 @@ def read_components(folder: str | Path) -> Iterator[ComponentVector]:
 
 
 def remove_components(folder: Path, files: Iterable[str] | None = None) -> None:
-    """Remove the components of the shards ``files``, or of all shards; leave other files alone."""
+    """Remove the components of the shards in ``files``, or of all shards if ``files`` is None.
+
+    Other files in the folder are not removed.
+    """
     path = components_path(folder)
     present = [file.name for file in path.iterdir()] if path.is_dir() else []
     removed = {

@@ -1,4 +1,4 @@
-"""Digests of files, and the selection of the settings that are part of a digest."""
+"""Compute digests of files, and select the settings that are part of a digest."""
 
 from __future__ import annotations
 

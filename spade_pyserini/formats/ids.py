@@ -29,7 +29,10 @@ def id_problem(identifier: str) -> str | None:
 
 
 class IdSet:
-    """A set of ids in about ten bytes each: 64-bit digests, most of them in a sorted array."""
+    """A set of ids that stores 64-bit digests, most of them in a sorted array.
+
+    It needs about ten bytes for each id.
+    """
 
     RECENT = 500_000
 

@@ -33,16 +33,18 @@ class IndexManifest:
 
     - ``kind``: ``impact`` or ``bm25``.
     - ``corpus``, ``model``: their names, for reports.
-    - ``documents``: documents with at least one term; ``empty_documents``: those without any.
+    - ``documents``: number of documents with at least one term; ``empty_documents``: number of
+      documents without any term.
     - ``postings``, ``impacts``: number of postings, and the sum of their impacts.
     - ``source_sha256``: digest of the input; empty if another tool built the index.
     - ``tokenizer_fingerprint``: digest of the tokenizer of the terms; None if it is not known.
-    - ``optimized``: all segments were merged into one.
+    - ``optimized``: whether all segments were merged into one.
     - ``builder``: ``direct`` or ``anserini``, see `spade_pyserini.index.options`.
     - ``anserini``: name and version of Anserini's jar.
     - ``encoder``: digest of the model and its settings; vectors with the same digest can share an
       index. None if another tool made the vectors.
-    - ``reordered``: similar documents are next to each other, see `spade_pyserini.index.reorder`.
+    - ``reordered``: whether similar documents are next to each other, see
+      `spade_pyserini.index.reorder`.
     - ``updates``: additions and deletions since the index was built, oldest first.
     - ``empty``: the ids of the empty documents, if they are known.
     - ``sources``: how to open the corpora of the documents again, to show their texts; see
@@ -52,9 +54,9 @@ class IndexManifest:
       in manifests of earlier versions.
     - ``query``: how queries are encoded. Manifests of earlier versions lack it; their queries are
       boolean.
-    - ``keep``, ``prune_ratio``: which terms were indexed, see `spade_pyserini.index.pruning`;
-      ``pruned_postings``, ``pruned_impacts``: the number of postings that pruning left out, in the
-      build and in later additions, and the sum of their impacts.
+    - ``keep``, ``prune_ratio``: which terms were indexed, see `spade_pyserini.index.pruning`.
+    - ``pruned_postings``: the number of postings that pruning left out; ``pruned_impacts``: the sum
+      of their impacts. Both include what was left out of documents added later.
     """
 
     kind: str

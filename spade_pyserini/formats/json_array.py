@@ -18,7 +18,10 @@ BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 def read_json_array(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield (line, element) of an array, plain or compressed. Invalid JSON raises `InputError`."""
+    """Yield (line number, element) for each element of the array in a file.
+
+    The file can be compressed. Invalid JSON raises `InputError`.
+    """
     try:
         with input_errors(path), open_binary(path) as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="\n")
@@ -89,7 +92,10 @@ class _Array:
         self.position = end
 
     def _read(self) -> bool:
-        """Read more text; twice as much after each failed attempt to decode the same element."""
+        """Read more text; return False at the end of the file.
+
+        If an element could not be decoded, twice as much text is read as in the last attempt.
+        """
         self.size = 2 * self.size if self.position == 0 and self.text else CHUNK
         more = self.stream.read(self.size)
         self.text = self.text[self.position :] + more

@@ -22,7 +22,11 @@ CACHE_VARIABLE = "SPADE_CACHE_DIR"
 
 
 class KnownFile(NamedTuple):
-    """The identity of a file when it was checked, and the digest of its contents, if computed."""
+    """What is recorded about a checked file.
+
+    identity: the `identity` of the file when it was checked.
+    sha256: the digest of the contents; None if it was not computed.
+    """
 
     identity: list[int]
     sha256: str | None = None

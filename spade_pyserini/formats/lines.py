@@ -29,9 +29,10 @@ def read_lines(
 ) -> Iterator[tuple[int, str]]:
     """Yield (line number, line without its end) of a UTF-8 file, plain or compressed.
 
-    Bytes that are not UTF-8 and damaged or truncated compressed data raise `InputError`. If
-    ``on_error`` is given, it is called with the error of a line that is not UTF-8. If ``on_error``
-    returns, the line is skipped. A line longer than `LONGEST_LINE` is an error.
+    `InputError` is raised for bytes that are not UTF-8, for a line longer than `LONGEST_LINE`, and
+    for compressed data that is damaged or truncated. If ``on_error`` is given, the error of a line
+    that is not UTF-8 is passed to ``on_error`` instead. If ``on_error`` returns, the line is
+    skipped.
     """
     offset = 0
     for number, raw in read_raw_lines(path):
@@ -62,9 +63,10 @@ def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 @contextmanager
 def input_errors(path: Path, line: Callable[[], int | None] = lambda: None) -> Iterator[None]:
-    """Raise `SpadeError` if a file is missing, is a folder, or has damaged compressed data.
+    """Raise `SpadeError` for three errors in the ``with`` block, which reads the file ``path``.
 
-    ``line`` returns the current line number for the message.
+    The three errors are: the file is missing, is a folder, or has damaged compressed data. ``line``
+    returns the current line number for the message.
     """
     try:
         yield

@@ -14,7 +14,7 @@ from spade_pyserini.errors import NotFoundError
 
 
 def location(address: str | Path) -> Path:
-    """Return a local address as a `Path`, any other ``scheme://...`` as a path-like object."""
+    """Return a `Path` for a local address, and a path-like object for an object store."""
     if isinstance(address, Path) or "://" not in str(address):
         return Path(address)
     from upath import UPath
@@ -49,7 +49,10 @@ def safe_file_name(name: str) -> str:
 
 
 def model_title(name: str | Path) -> str:
-    """Return a name for a model: ``my-model`` for ``my-model/best``, which training writes."""
+    """Return the last part of a model's path, but ``my-model`` for the folder ``my-model/best``.
+
+    Training writes the best model to a folder with the name ``best``.
+    """
     path = Path(name)
     return path.resolve().parent.name if path.name == "best" and path.is_dir() else path.name
 

@@ -33,7 +33,7 @@ def private_siblings(path: Path, role: str = TEMPORARY) -> list[Path]:
 
 
 def temporary_of(name: str) -> str | None:
-    """Return the name of the file that a temporary file belongs to; None for other names."""
+    """If ``name`` is the name of a temporary file, return the name of its output, else None."""
     match = TEMPORARY_NAME.fullmatch(name)
     return match[1] if match else None
 

@@ -24,8 +24,9 @@ Reader = Callable[[Path], Iterator[tuple[int, str, str, int]]]
 def read_qrels_files(paths: Iterable[Path], read: Reader | None = None) -> Qrels:
     """Return the judgements of all files together.
 
-    Two different grades for the same topic and document are an error. ``read`` yields line numbers,
-    topic ids, document ids and grades of a file in another format than TREC's and BEIR's.
+    Two different grades for the same topic and document are an error. If the files are neither
+    in TREC's nor in BEIR's format, ``read`` is a function that reads a file and yields
+    (line number, topic id, document id, grade).
     """
     qrels: Qrels = {}
     for path in paths:
@@ -63,7 +64,7 @@ def _read(path: Path) -> Iterator[tuple[int, str, str, int]]:
 
 
 def parse_grade(text: str, path: Path, number: int) -> int:
-    """Return a grade, or raise `InputError` with the line ``number`` if it is not an integer."""
+    """Return a grade, or raise `InputError` for line ``number`` if ``text`` is not an integer."""
     if not re.fullmatch(r"[+-]?\d{1,9}(\.0*)?", text):
         raise InputError(f"the grade {text!r} is not an integer", path, number)
     return int(text.partition(".")[0])

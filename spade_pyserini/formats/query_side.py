@@ -1,4 +1,4 @@
-"""The query side of vectors or of an index: the encoding of queries that a search needs.
+"""The query side of vectors or of an index: how a search must encode queries.
 
 ==========  ======================================================================================
 boolean     each distinct WordPiece of the query has weight 1 (SpaDE, TILDEv2)
@@ -43,7 +43,7 @@ class QuerySide:
     """How queries are encoded.
 
     kind: one of `KINDS`.
-    model: the name of the model that encodes queries, or that a table comes from.
+    model: the name of the model that encodes queries, or from which the table was made.
     fingerprint: digest of that model or of the table; empty for ``boolean`` and ``words``.
     prompt: text before every query.
     """

@@ -1,4 +1,4 @@
-"""Read and write runs, the hits of all topics, in TREC's format.
+"""Read and write runs in TREC's format. A run has the hits of all topics.
 
 Scores are written without ties, because evaluation tools order ties differently.
 """
@@ -70,7 +70,7 @@ def _compressed(stream: IO[bytes], path: Path) -> AbstractContextManager[IO[byte
 
 
 def run_tag(path: str | Path) -> str:
-    """Return the tag of a run, the last column of its first line; usually the model's name."""
+    """Return the tag of a run: the last column of its first line, usually the model's name."""
     for _, line in read_lines(Path(path)):
         if columns := line.split():
             return columns[-1]
@@ -80,7 +80,7 @@ def run_tag(path: str | Path) -> str:
 def read_run(path: str | Path) -> list[Ranking]:
     """Read a TREC run in trec_eval's order: by descending score, ties by descending docid.
 
-    The rank column is ignored, as it is by trec_eval.
+    The rank column is ignored, as in trec_eval.
     """
     path = Path(path)
     scored: dict[str, dict[str, float]] = {}

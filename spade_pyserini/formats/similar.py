@@ -6,7 +6,7 @@ import difflib
 from itertools import islice
 from pathlib import Path
 
-MOST = 1000  # names that are compared; an error message should not take long
+MOST = 1000  # compare at most this many names, because an error message should not take long
 
 
 def did_you_mean(path: str | Path, folders: bool = False) -> str:

@@ -1,9 +1,9 @@
 """Temporary files and folders next to an output.
 
-Nobody can guess their names (`private_names`), and an existing file or link of that name is an
-error, so a link is never followed. The process that creates a temporary file or folder locks it
-until it is renamed or removed. If a temporary file or folder has no lock, its process was killed;
-the next process that writes the same output removes it.
+Nobody can guess the name of a temporary file (see `private_names`). If a file or link with this
+name exists already, an error is raised, so a link is never followed. The process that creates a
+temporary file or folder locks it until it is renamed or removed. If a temporary file or folder has
+no lock, its process was killed; the next process that writes the same output removes it.
 """
 
 from __future__ import annotations

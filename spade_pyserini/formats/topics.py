@@ -21,16 +21,16 @@ from spade_pyserini.formats.lines import PACKED, read_lines, unpacked_name
 from spade_pyserini.formats.unicode import SURROGATE, is_valid_unicode
 from spade_pyserini.records import Topic
 
-TABLES = (".csv", ".parquet")  # `spade_pyserini.corpora.topic_tables` reads them
+TABLES = (".csv", ".parquet")  # read by `spade_pyserini.corpora.topic_tables`
 Reader = Callable[[Path], Iterator[tuple[int | None, Topic]]]
-"""A function that yields the line number of each topic, None if unknown, and the topic."""
+"""A function that reads a file and yields a pair for each topic: (line number or None, topic)."""
 
 
 def read_topic_files(paths: Iterable[Path], read: Reader | None = None) -> list[Topic]:
-    """Return the topics of all files in their order, with ids and texts checked.
+    """Check the ids and texts of the topics in all files; return the topics in their order.
 
-    ``read`` yields the line numbers and topics of a file. By default, the suffix of the file name
-    determines how it is read.
+    ``read`` is the function that reads a file. By default, the suffix of the file name determines
+    how the file is read.
     """
     topics: dict[str, Topic] = {}
     for path in paths:

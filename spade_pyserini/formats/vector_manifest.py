@@ -70,9 +70,9 @@ class Shard:
 
 
 class Lengths(NamedTuple):
-    """Sums of fields of `Shard` over the shards whose lengths are known.
+    """Sums over the shards whose lengths are known.
 
-    ``documents`` is the number of documents in these shards.
+    Each field is the sum of the field of `Shard` with the same name.
     """
 
     documents: int
@@ -92,7 +92,8 @@ class VectorSettings:
     alpha: weight of the expansion encoder (Eq. 10 of the paper). It is 0.5, equal weights, for a
         system with one encoder.
     k: number of expansion terms kept for each token (Eq. 8); 0 for a system with one encoder.
-    fields: describes the columns that were read; empty if they are those that would be guessed.
+    fields: describes the columns that were read; empty if the same columns are read when the user
+        names no column.
     system: the kind of model, such as ``splade``; empty for SpaDE.
     """
 
@@ -134,8 +135,8 @@ class VectorManifest:
     complete: whether all documents are encoded.
     shards: the finished shards in the order of their numbers; some may be missing until
         ``complete``.
-    corpus_documents: if only a part of the corpus was encoded, the number of documents in the
-        entire corpus, if known.
+    corpus_documents: in the manifest of a part of a corpus, the number of documents in the entire
+        corpus. It is None if this number is not known, or if the manifest is not that of a part.
     removed_expansions: the terms that corpus-level pruning removed from the expansion vectors.
     source: how to open the corpus again, see `spade_pyserini.corpora.recorded`; empty in manifests
         of earlier versions.

@@ -67,10 +67,11 @@ class _HashingStream(io.RawIOBase):
 
 
 def read_shard(path: Path, first: int = 1) -> Iterator[ImpactVector]:
-    """Yield the vectors of a shard and check each: terms without white space, integer impacts.
+    """Yield the vectors of a shard.
 
-    This works for vectors of any tool. For vectors with a manifest, `verify` compares checksums.
-    The lines before the line ``first`` are skipped.
+    Raises `InputError` for a term with white space, or an impact that is not an integer of 1 or
+    more. This works for vectors of any tool. For vectors with a manifest, `verify` compares
+    checksums. The lines before the line ``first`` are skipped.
     """
     for number, line in read_lines(path):
         if number < first:

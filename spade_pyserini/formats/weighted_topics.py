@@ -61,8 +61,8 @@ def write_weighted_topics(
 ) -> list[str]:
     """Write encoded topics in a format that Pyserini reads; return the ids of topics without terms.
 
-    For a topic without terms, the term `UNKNOWN` is written. Other boolean queries never contain
-    this term.
+    For a topic without terms, the term `UNKNOWN` is written. A boolean query that has terms never
+    contains `UNKNOWN`.
     """
     refuse_existing(output, overwrite)
     without_terms = []

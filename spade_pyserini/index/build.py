@@ -77,7 +77,7 @@ def _build(
     options: IndexOptions,
     overwrite: bool,
 ) -> IndexManifest:
-    """Build the index, and write the tokenizer, if there is one, next to it."""
+    """Build the index. If there is a tokenizer, write it next to the index."""
     expected = _expected_manifest(source, wordpieces, options)
 
     def build(staging: Path) -> IndexManifest:

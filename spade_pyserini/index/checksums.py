@@ -36,7 +36,7 @@ def check_index_files(folder: Path, index: Path | None = None) -> None:
             continue
         entry = KnownFile(identity(path))
         if known.get(path.name) != entry and not _is_intact(path):
-            message = f"{index}: {path.name} is damaged, its checksum is wrong"
+            message = f"{index}: {path.name} is damaged: its checksum is wrong"
             raise ArtifactError(f"{message}; restore this file from a copy, or {REBUILD}")
         checked[path.name] = entry
     if checked != known:

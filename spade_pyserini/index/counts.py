@@ -53,8 +53,8 @@ def check_lucene_counts(folder: Path, manifest: IndexManifest) -> LuceneCounts:
         expected |= {"postings": manifest.postings, "impacts": manifest.impacts}
     for name, number in expected.items():
         if (found := getattr(counts, name)) != number:
-            message = f"the index has {found} {name}, it should have {number}"
+            message = f"the index has {found} {name}, but should have {number}"
             if name == "impacts":
-                message = f"the sum of the impacts in the index is {found}, it should be {number}"
+                message = f"the sum of the impacts in the index is {found}, but should be {number}"
             raise ArtifactError(f"{folder}: {message}; {REBUILD}")
     return counts

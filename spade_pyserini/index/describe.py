@@ -41,6 +41,6 @@ def describe_impact_index(folder: Path) -> IndexManifest:
     """Return the manifest as `describe_index` does; raise `ArtifactError` for a BM25 index."""
     manifest = describe_index(folder)
     if manifest.kind != "impact":
-        message = f"{folder} is a {manifest.kind} index, it has no impacts"
+        message = f"{folder} is a {manifest.kind} index, which has no impacts"
         raise ArtifactError(f"{message}; give an impact index")
     return manifest

@@ -51,8 +51,8 @@ class WriteOptions:
     """Options of `write_index`.
 
     - ``optimize``: merge all segments into one.
-    - ``create``: start a new index. Otherwise the documents are added to an existing index, where
-      they replace documents with the same ids.
+    - ``create``: start a new index. If this is False, the documents are added to an existing index,
+      where they replace documents with the same ids.
     - ``pruning``: which terms of a document are indexed.
     - ``checks``: checks for vectors that another tool made; a bad line raises `InputError`.
     """

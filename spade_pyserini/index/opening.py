@@ -1,11 +1,11 @@
 """Open an index for reading, even while another process replaces it.
 
 A change of an index is complete as soon as its manifest is replaced, which is atomic; see
-`spade_pyserini.index.swap`. Until then the old manifest is valid, and its files are in the folder
-of the index or, after the first rename, in a folder next to it (a "previous folder"). `open_index`
-reads the manifest and opens the folder that belongs to it. If that fails because the index changed
-meanwhile, it tries again. A reader therefore sees the old or the new index, never a mixture, even
-if the writing process was killed.
+`spade_pyserini.index.swap`. Until then the old manifest is valid, and the files that it describes
+are in the folder of the index or, after the first rename, in a folder next to the index (a
+"previous folder"). `open_index` reads the manifest and opens the folder that the manifest
+describes. If this fails because the index changed meanwhile, `open_index` tries again. A reader
+therefore sees the old or the new index, never a mixture, even if the writing process was killed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from spade_pyserini.models.queries import QueryEncoder
 from spade_pyserini.models.wordpieces import WordPieces
 
 T = TypeVar("T")
-SEGMENTS = re.compile(r"segments_([0-9a-z]+)")  # the number of the commit, in base 36
+SEGMENTS = re.compile(r"segments_([0-9a-z]+)")  # the group is the number of the commit, in base 36
 ATTEMPTS = 100  # number of attempts to open an index that keeps changing
 
 
@@ -78,7 +78,7 @@ def open_postings(index: str | Path, *, check: bool = True) -> Postings:
 
     def opener(files: IndexFiles) -> Postings:
         if files.manifest.kind != "impact":
-            message = f"{index} is a {files.manifest.kind} index, it has no impacts"
+            message = f"{index} is a {files.manifest.kind} index, which has no impacts"
             raise ArtifactError(f"{message}; give an impact index")
         return Postings(files.folder)
 
@@ -110,7 +110,11 @@ def open_index_queries(
 
 
 def retry_changes(index: Path, function: Callable[[], T]) -> T:
-    """Call ``function`` and return its result; call it again if it failed and the index changed."""
+    """Call ``function`` and return its result, even if another process changes the index.
+
+    If the call raises an error and the index has changed since the call began, the call is
+    repeated, up to `ATTEMPTS` times. If the index has not changed, the error is raised.
+    """
     for _ in range(ATTEMPTS):
         before = index_state(index)
         try:
@@ -132,7 +136,7 @@ def follow_link(index: Path) -> Path:
 
 
 def locate(index: Path, *, foreign: bool = False) -> IndexFiles:
-    """Return the manifest of an index and the folder with the files that it describes.
+    """Return the manifest of an index, and the folder whose files the manifest describes.
 
     With ``foreign``, an index without a manifest is accepted. The manifest that is returned for it
     has the counts that Lucene reports.
@@ -160,7 +164,7 @@ def folder_of(index: Path, manifest: IndexManifest) -> Path:
 def commit_digest(folder: Path) -> str | None:
     """Return the digest of Lucene's newest ``segments_N`` file; None if no such file exists.
 
-    Lucene writes a random number into it, so two commits never have the same digest.
+    Lucene writes a random number into this file, so two commits never have the same digest.
     """
     matches = [SEGMENTS.fullmatch(path.name) for path in folder.glob("segments_*")]
     generations = {int(match[1], 36): match[0] for match in matches if match}
@@ -168,7 +172,10 @@ def commit_digest(folder: Path) -> str | None:
 
 
 def index_state(index: Path) -> tuple[tuple[int, int] | None, ...]:
-    """Return inodes and times of the index folder and the manifest; each change alters them."""
+    """Return the inodes and modification times of the index folder and of its manifest.
+
+    Every change of the index changes at least one of these values.
+    """
     index = follow_link(index)
     return tuple(_inode(path) for path in (index, manifest_path(index)))
 

@@ -75,7 +75,8 @@ class Postings:
     def vectors(self, docids: list[str]) -> list[dict[str, int] | None]:
         """Return the impacts of each document, or None for an id that the index does not have.
 
-        One call reads all terms of the index once.
+        Each call reads all terms of the index, so one call for many documents is faster than many
+        calls.
         """
         ids = jvm.java_class("java.util.ArrayList")()
         for docid in docids:

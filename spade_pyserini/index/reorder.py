@@ -1,9 +1,9 @@
 """Reorder documents so that similar ones are neighbours in the index.
 
 This makes the gaps between document numbers in the postings smaller, and the score bounds of blocks
-tighter. The method is recursive bisection: 2-means (FAISS) on a random projection of the vectors
-splits the documents into two groups, and each group again, until a group is small. All vectors are
-kept in memory.
+tighter. The method is recursive bisection: the documents are split into two groups, and each group
+is split again until it is small. The groups are the clusters that 2-means (FAISS) finds in a random
+projection of the vectors. All vectors are kept in memory.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _groups(points: Matrix, positions: Positions) -> Iterator[Positions]:
         yield positions
         return
     in_second = _in_second_cluster(points[positions])
-    if not 0.1 < in_second.mean() < 0.9:  # not two clusters: split in the middle instead
+    if not 0.1 < in_second.mean() < 0.9:  # one cluster is too small: split in the middle
         in_second = np.arange(len(positions)) >= len(positions) // 2
     yield from _groups(points, positions[~in_second])
     yield from _groups(points, positions[in_second])
@@ -90,7 +90,7 @@ def write_reordered(vectors: list[ImpactVector], folder: Path) -> list[Path]:
 
 
 def write_shards(vectors: Iterable[ImpactVector], folder: Path) -> list[Path]:
-    """Write vectors to shards in a new ``folder``, in their order; return the files."""
+    """Write vectors to shards in a new ``folder``, in the given order; return the files."""
     folder.mkdir(parents=True)
     remaining, files = iter(vectors), list[Path]()
     while part := list(islice(remaining, SHARD_SIZE)):

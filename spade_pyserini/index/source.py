@@ -27,7 +27,8 @@ class VectorSource(NamedTuple):
     is the sum of all impacts. ``digest`` identifies the contents of the files. ``encoder`` is the
     `encoder_digest`, or None if another tool made the vectors.
     ``sources`` says how to open the corpus again, if that is known.
-    ``query`` says how queries are encoded; ``query_weights`` has weights of query terms, if any.
+    ``query`` says how queries are encoded. ``query_weights`` is the table of query term weights; it
+    is empty or None if queries need no table.
     ``checks`` is given if another tool made the vectors and the builder must check them. The counts
     of such vectors are unknown and set to 0.
     """

@@ -39,7 +39,7 @@ COMPARED = {
 
 @contextmanager
 def index_lock(folder: Path) -> Iterator[None]:
-    """Hold the lock of an index while writing it. A symbolic link to an index is an error.
+    """Hold the lock of an index while it is written. A symbolic link to an index is an error.
 
     A writer replaces the folder at the end. If ``folder`` were a link, the writer would replace the
     link and leave its target unchanged.

@@ -1,8 +1,8 @@
 """Read and write the tokenizer file next to the folder of an impact index.
 
-While an index is replaced by one with another tokenizer, the new tokenizer has a temporary name
-until the new manifest is written (`staged_tokenizer`). Readers use the tokenizer whose fingerprint
-is in the manifest. If the process was killed, the next writer calls `settle_tokenizer`,
+While an index is replaced by an index with another tokenizer, the new tokenizer has a temporary
+name until the new manifest is written (`staged_tokenizer`). Readers use the tokenizer whose
+fingerprint is in the manifest. If the process was killed, the next writer calls `settle_tokenizer`,
 which renames or removes the files with temporary names.
 """
 
@@ -32,7 +32,7 @@ def load_tokenizer(
     tokenizer, or if there is no tokenizer.
     """
     if manifest.kind != "impact":
-        message = f"{folder} is a {manifest.kind} index, it has no WordPieces"
+        message = f"{folder} is a {manifest.kind} index, which has no WordPieces"
         raise ArtifactError(f"{message}; give an impact index")
     expected = manifest.tokenizer_fingerprint
     source = resolve_tokenizer(tokenizer) if tokenizer else tokenizer_path(folder)
@@ -60,8 +60,8 @@ def staged_tokenizer(folder: Path, wordpieces: WordPieces | None) -> Iterator[No
     settle_tokenizer(folder)
     staged = private_sibling(folder, STAGED)
     if wordpieces is not None:
-        # While the file is unfinished, its name contains the final name. If this process is killed,
-        # later commands can therefore find the file and remove it.
+        # While the file is being written, its temporary name contains the name of the index's
+        # tokenizer file. If this process is killed, later commands can find the file and remove it.
         wordpieces.save(staged, near=tokenizer_path(folder))
     try:
         yield
@@ -74,7 +74,10 @@ def staged_tokenizer(folder: Path, wordpieces: WordPieces | None) -> Iterator[No
 
 
 def settle_tokenizer(folder: Path) -> None:
-    """Clean up after a killed process: keep the tokenizer of the manifest, remove others."""
+    """Clean up after a killed process.
+
+    Keep the tokenizer whose fingerprint is in the manifest, and remove the others.
+    """
     remove_leftovers(tokenizer_path(folder))
     staged = private_siblings(folder, STAGED)
     if staged and manifest_path(folder).is_file():

@@ -1,8 +1,8 @@
 """Add documents to an impact index, replace them, or delete them, without building it again.
 
-The change is made to a copy. The copy replaces the index after its counts were checked, so the
-index is intact at any moment. Lucene never modifies a file that it has written, so the copy
-consists of hard links where the file system supports them.
+The change is made to a copy of the index. After the counts of the copy are checked, the copy
+replaces the index, so the index is intact at any moment. Lucene never modifies a file that it has
+written, so the copy consists of hard links where the file system supports them.
 """
 
 from __future__ import annotations
@@ -167,7 +167,10 @@ def _check_encoder(
 def _matching_counts(
     manifest: IndexManifest, source: VectorSource, settings: VectorSettings
 ) -> Path | None:
-    """Return the counts file next to ``source`` with which the index was encoded, or None."""
+    """Return the counts file that the documents of the index were encoded with, or None.
+
+    Only the files next to ``source`` are examined.
+    """
     if settings.counts_sha256 is None:
         return None
     for path in sorted(source.folder.parent.glob("*.counts.json")):
@@ -182,7 +185,7 @@ def _refuse_missing(folder: Path, missing: list[str]) -> None:
 
 
 def _count_existing(folder: Path, docids: Iterable[str]) -> tuple[LuceneCounts, list[str]]:
-    """Count these documents and their postings in the index; also return the missing ids.
+    """Return the counts of the documents ``docids`` in the index, and the ids that are missing.
 
     Only the vectors of one batch of documents are in memory at a time.
     """

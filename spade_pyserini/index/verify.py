@@ -29,9 +29,9 @@ def verify_index(
 ) -> IndexManifest:
     """Raise `ArtifactError` unless the index is intact; return its manifest.
 
-    ``source`` is the folder of the vectors from which the index was built or, if vectors were added
-    later, of the vectors that were added last. If ``source`` is given, about ``sample`` documents
-    are compared with their vectors term by term, except documents that were deleted from the index
+    ``source`` is a folder of vectors: those from which the index was built or, if vectors were
+    added later, those that were added last. If ``source`` is given, about ``sample`` documents are
+    compared with their vectors term by term, except documents that were deleted from the index
     later. An index of another tool has no manifest, so only Lucene's check and the comparison with
     ``source`` are made.
     """
@@ -60,14 +60,14 @@ def check_files(folder: Path) -> None:
         reason = checker.check(jvm.java_path(folder))
     if reason is not None:
         check_lucene_version(folder, reason)
-        message = f"{folder}: damaged, Lucene's CheckIndex says: {reason[:200]}"
+        message = f"{folder}: damaged; Lucene's CheckIndex says: {reason[:200]}"
         raise ArtifactError(f"{message}; {REBUILD}")
 
 
 def _compare_sample(folder: Path, manifest: IndexManifest, vectors: Path, sample: int) -> int:
     """Compare every n-th document with its vector; return how many were compared."""
     if manifest.kind != "impact":
-        message = f"{folder} is a {manifest.kind} index, it has no vectors"
+        message = f"{folder} is a {manifest.kind} index, which has no vectors"
         raise ArtifactError(f"{message}; verify it without vectors")
     source = _describe_vectors(vectors)
     additions = [change for change in manifest.updates if change.startswith("add ")]

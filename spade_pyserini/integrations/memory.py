@@ -153,7 +153,7 @@ def as_encoder(model: Model) -> DocumentEncoder:
 def _fit(
     encoder: DocumentEncoder, corpus: Corpus, counts: str | Path | None
 ) -> tuple[DocumentEncoder, float]:
-    """Give the encoder the document frequencies it needs; return it and its quantization scale."""
+    """Return the encoder with the document frequencies it needs, and the quantization scale."""
     if counts is not None:
         check_counts_file(location(counts), encoder)
     if needs_counts(encoder):

@@ -64,8 +64,8 @@ class SpadeEncoder(pt.Transformer):  # type: ignore[misc]
     model: the name or folder of a model, or a loaded model. It must have a quantization scale.
     text_field: the column with the texts.
     counts: the document frequencies of a corpus (``.counts.json``), for a model that uses them.
-        Without this file, those of the training documents are used, because a pipeline never sees
-        the complete corpus.
+        Without this file, the model uses the document frequencies of its training documents,
+        because a pipeline never sees the complete corpus.
     """
 
     def __init__(

@@ -8,8 +8,8 @@
     model.save_pretrained("my-encoder")
 
 Documents are encoded by the SpaDE model. Queries are encoded by a `SparseStaticEmbedding`: each
-distinct WordPiece of the query has weight 1. The weights of document vectors are those before
-quantization; for an index, they are multiplied by the model's scale and rounded.
+distinct WordPiece of the query has weight 1. Document vectors are not quantized; for an index,
+their weights are multiplied by the model's scale and rounded.
 
 After an import of this module, ``SparseEncoder("my-encoder")`` loads a saved encoder from a folder
 or the hub, without ``trust_remote_code``; see `auto_model`.
@@ -48,7 +48,7 @@ def sparse_encoder(
 
     model: the name or folder of a model, or a loaded model.
     counts: the document frequencies of a corpus, ``X.counts.json`` next to its vectors, for a model
-        that uses them. Without this file, those of the training documents are used.
+        that uses them. Without this file, the model uses those of its training documents.
     """
     spade = model if isinstance(model, SpadeModel) else _load(model)
     encoder = SpadeEncoder(spade)

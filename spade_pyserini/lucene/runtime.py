@@ -108,7 +108,10 @@ def lucene_version(jar: Path) -> int:
 
 
 def environment(java: Java | None = None) -> dict[str, str]:
-    """Return variables that make a child process use ``java``, by default that of `find_java`."""
+    """Return the environment variables that make a child process use ``java``.
+
+    By default, ``java`` is the runtime that `find_java` returns.
+    """
     java = java or find_java()
     path = os.pathsep.join([str(java.home / "bin"), os.environ.get("PATH", "")])
     return {**os.environ, "JAVA_HOME": str(java.home), "PATH": path}

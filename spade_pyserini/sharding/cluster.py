@@ -121,7 +121,7 @@ class _Driver:
         if self.deaths[number] == MAX_DEATHS:
             raise SpadeError(
                 f"{MAX_DEATHS} workers died on shard {number} (out of memory?); finished shards "
-                "are kept, run the same command again to continue"
+                "are kept; run the same command again to continue"
             )
         self.lost.extend(lost)
         self.workers = [worker for worker in self.workers if worker is not dead] or [self._start()]

@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
     @classmethod
     def of(cls, shard_id: int | None, shard_num: int | None) -> Part:
-        """Return the part with these numbers, after checking them; all shards if both are None."""
+        """Check the numbers and return their part; return `ALL_SHARDS` if both are None."""
         if (shard_id is None) != (shard_num is None):
             raise UsageError("give shard_id=I and shard_num=N together")
         if shard_id is None or shard_num is None:
@@ -41,7 +41,10 @@ class Part(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """Start of the suffix of the part's files: ``part-0-of-2.``; empty without parts."""
+        """The text that the part's file names have before the usual suffix: ``part-0-of-2.``.
+
+        It is empty for `ALL_SHARDS`.
+        """
         return "" if self == ALL_SHARDS else f"part-{self.shard_id}-of-{self.shard_num}."
 
     @property
@@ -50,7 +53,7 @@ class Part(NamedTuple):
         return self.prefix + MANIFEST
 
     def shard(self, index: int) -> int:
-        """Return a shard's number: ``Part(1, 2)`` has 1, 3, 5, ... at the indexes 0, 1, 2, ..."""
+        """Return a shard's number: for ``Part(1, 2)``, the indexes 0, 1, 2 give 1, 3, 5."""
         return self.shard_id + index * self.shard_num
 
     def has(self, number: int) -> bool:
@@ -66,7 +69,10 @@ class Part(NamedTuple):
         return folder if self == ALL_SHARDS else sibling(folder, f"part-{self.shard_id}")
 
     def documents(self, total: int | None) -> int | None:
-        """Approximate number of the part's documents if the corpus has ``total``."""
+        """Approximate number of the part's documents if the corpus has ``total`` documents.
+
+        None if ``total`` is None.
+        """
         return None if total is None else -(-total // self.shard_num)
 
 

@@ -130,16 +130,16 @@ def _sigint_blocked() -> Iterator[None]:
 
 def _check_alive(workers: list[Any]) -> None:
     for worker in workers:
-        if worker.exitcode:  # a negative exit code is that of a signal
+        if worker.exitcode:  # a negative exit code means that a signal ended the process
             cause = f"by signal {-worker.exitcode}" if worker.exitcode < 0 else "unexpectedly"
             raise SpadeError(
-                f"a worker was ended {cause} (out of memory?); finished shards are kept, run the "
+                f"a worker was ended {cause} (out of memory?); finished shards are kept; run the "
                 "same command again to continue"
             )
 
 
 def _exit_with_parent() -> None:
-    """End this process when its parent ends, as its results could not be received any more."""
+    """End this process when its parent ends, because nobody would receive its results."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dataclasses import Field
 
 Advance = Callable[[int, int], None]
-"""A function that is called with the numbers of processed documents and of their terms."""
+"""A function that is called with a number of processed documents and the number of their terms."""
 
 
 class ShardRecord(Protocol):
@@ -105,7 +105,11 @@ class ShardFiles(Protocol[ManifestT_co]):
 
 
 class Written(NamedTuple):
-    """A finished shard, and the digest of its companion file; None if it has no such digest."""
+    """What `ShardTask.write` returns.
+
+    shard: the record of the finished shard.
+    companion_sha256: the digest of its companion file; None if there is no digest to record.
+    """
 
     shard: ShardRecord
     companion_sha256: str | None = None

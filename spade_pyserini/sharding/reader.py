@@ -12,7 +12,7 @@ from spade_pyserini.records import Document
 
 
 class ShardReader:
-    """Reads the documents of any shard; fastest in ascending order of shard numbers.
+    """Reads the documents of any shard. Reading is fastest in ascending order of shard numbers.
 
     To read the same shard again or an earlier shard, the reader goes back to the first document.
     """

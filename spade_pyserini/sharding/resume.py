@@ -39,7 +39,7 @@ class Output(Generic[M]):
 
     @contextmanager
     def locked(self) -> Iterator[set[str]]:
-        """Lock the output; yield a set. Error messages in this set are saved on exit."""
+        """Lock the output; yield a set for messages about bad documents. It is saved on exit."""
         refuse_file(self.folder, self.parameter)  # report this before a lock file is written
         path = self.part.errors_path(self.folder)
         with lock(self.part.lock_path(self.folder)), list_bad_documents(path) as bad_documents:
@@ -105,7 +105,10 @@ class Output(Generic[M]):
         return manifest
 
     def can_keep(self, shard: ShardRecord, input_sha256: str) -> bool:
-        """Whether a shard of an earlier run is intact and made from the same documents."""
+        """Whether a shard of an earlier run is intact and was made from the same documents.
+
+        Raises `ArtifactError` if the documents differ, unless ``overwrite``.
+        """
         if shard.input_sha256 != input_sha256:
             self.refuse_changed_documents(shard)
             return False
@@ -118,15 +121,18 @@ class Output(Generic[M]):
             raise ArtifactError(f"{message} has now; {self.cure}")
 
     def remove_stale(self, shard: ShardRecord) -> None:
-        """Remove a shard past the end of the corpus; raise `ArtifactError` unless ``overwrite``."""
+        """Remove a shard past the end of the corpus.
+
+        Raises `ArtifactError` instead, unless ``overwrite``.
+        """
         self.refuse_changed_documents(shard)
         self.files.remove(self.folder, [shard.file])
 
     def _clear(self) -> None:
         """Remove the shards and the manifest of this part.
 
-        Raises `OutputExistsError` if the folder has shards, unless ``overwrite``, or if it has
-        files that are not shards.
+        Raises `OutputExistsError` if the folder has files that are not shards or, without
+        ``overwrite``, if it has shards.
         """
         refuse_file(self.folder, self.parameter)
         names = [path.name for path in self.folder.iterdir()] if self.folder.is_dir() else []

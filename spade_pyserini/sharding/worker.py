@@ -2,8 +2,8 @@
 
 Every worker reads the corpus itself, so documents need not be sent between processes or machines:
 workers only receive numbers. While one shard is computed, the previous one is written. When most
-of a shard is computed, the next one is read and prepared. It is not read earlier, so that an idle
-worker can take it instead.
+of a shard is computed, the next one is read and prepared. It is not read earlier, so that another
+worker can take it in the meantime.
 """
 
 from __future__ import annotations
@@ -132,14 +132,21 @@ class Worker:
 
 
 class _Prepared(NamedTuple):
-    """The input of the task's ``compute``, and its number of documents."""
+    """A shard that was read and prepared.
+
+    value: the input of the task's ``compute``. documents: the number of documents in the shard.
+    """
 
     value: Any
     documents: int
 
 
 class _Read(NamedTuple):
-    """A shard to compute, a finished shard, or None after the end of the corpus."""
+    """What was read for a shard number.
+
+    shard: a shard to compute, a finished shard, or None after the end of the corpus.
+    errors: a message for each bad document since the start of the corpus.
+    """
 
     shard: _Prepared | ShardRecord | None
     errors: list[str]

@@ -21,6 +21,6 @@ def test_calls_that_make_no_sense(
     assert run("index", "--bm25", "--corpus", tiny_corpus, "--output", bm25).code == 0
     for engine in ("ciff", "opensearch"):
         result = run("export", "--index", bm25, "--to", engine, "--output", tmp_path / "x")
-        assert result.code == 1 and "is a bm25 index, it has no impacts" in result.err
+        assert result.code == 1 and "is a bm25 index, which has no impacts" in result.err
     assert run("export", "--index", "nowhere", "--to", "ciff").code == 1
     assert not Path("nowhere").exists()

@@ -35,7 +35,7 @@ def test_an_index_that_lost_documents_is_not_kept(
         real(source._replace(folder=folder), index, **options)
 
     monkeypatch.setattr(writing, "run_index_collection", without_a_shard)
-    expected = r"/x: the index has 18 documents, it should have 30; the log of .*/x\.log$"
+    expected = r"/x: the index has 18 documents, but should have 30; the log of .*/x\.log$"
     with pytest.raises(ArtifactError, match=expected):
         build_impact_index(tiny_vectors, tmp_path / "index" / "x", IndexOptions(builder="anserini"))
     assert [path.name for path in (tmp_path / "index").iterdir()] == ["x.log"]

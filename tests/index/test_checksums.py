@@ -32,7 +32,7 @@ def test_a_flipped_bit_in_any_file(tiny_index: Path, tmp_path: Path) -> None:
         for position in (0, -1, (tiny_index / name).stat().st_size // 2):
             index = copy_artifact(tiny_index, tmp_path / f"{number}.{position}")
             flip(index / name, position)
-            with pytest.raises(ArtifactError, match=f"{name} is damaged, its checksum is wrong"):
+            with pytest.raises(ArtifactError, match=f"{name} is damaged: its checksum is wrong"):
                 check_index_files(index)
 
 

@@ -69,7 +69,7 @@ def test_an_index_of_another_tool_is_checked(
     content[len(content) // 2] ^= 4
     path.write_bytes(content)
     result = run("index", "--verify", "--output", index)
-    assert result.code == 1 and "damaged, Lucene's CheckIndex says" in result.err
+    assert result.code == 1 and "damaged; Lucene's CheckIndex says" in result.err
     assert run("index", "--verify", "--output", tmp_path / "nowhere").code == 1
 
 

@@ -54,7 +54,7 @@ def test_damaged_postings_are_reported(
     name, *flags = commands.get(command, ("index", *change, "--output", index))
     result = run(str(name), *flags)
     assert result.code == 1 and "Traceback" not in result.err
-    assert f"error: {index}: {path.name} is damaged, its checksum is wrong" in result.err
+    assert f"error: {index}: {path.name} is damaged: its checksum is wrong" in result.err
     assert result.err.count("\n") == 1
 
 

@@ -76,4 +76,4 @@ def test_a_hit_that_the_index_does_not_find_again(
         "is damaged: it has no document 'D" in result.err and "spade index --verify" in result.err
     )
     checked = run("search", "--index", index, "--query", "the old cat")
-    assert checked.code == 1 and ".dvd is damaged, its checksum is wrong" in checked.err
+    assert checked.code == 1 and ".dvd is damaged: its checksum is wrong" in checked.err

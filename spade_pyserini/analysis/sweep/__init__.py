@@ -1,4 +1,4 @@
-"""Sweeps: effectiveness, latency and index size for values of alpha, gamma, k, prune_ratio."""
+"""Measure effectiveness, latency and index size at values of alpha, gamma, k, prune_ratio."""
 
 from typing import TYPE_CHECKING
 

@@ -34,7 +34,7 @@ class Components:
     """The components of the vectors in ``source``, with statistics from one pass over them.
 
     frequency: for each term, the number of documents whose expansion vector has it.
-    largest: the largest weight of each term at each alpha, [alphas, |V|].
+    largest [alphas, |V|]: the largest weight of each term at each alpha.
     """
 
     def __init__(self, source: Path, alphas: Sequence[float]) -> None:
@@ -113,7 +113,7 @@ class Components:
         return sorted(terms, key=lambda term: (self._term_ids.get(term, last), term))
 
     def _weights(self, vector: ComponentVector, terms: list[str], alpha: float) -> Tensor:
-        """Return the weights of these terms (Eq. 10), [terms], in 32 bits as in the model."""
+        """Return the weights of ``terms`` (Eq. 10), [terms], as 32-bit floats like the model's."""
         weighting = torch.tensor([vector.weighting.get(term, 0.0) for term in terms])
         expansion = torch.tensor([vector.expansion.get(term, 0.0) for term in terms])
         return mix(weighting, expansion, alpha, self.manifest.settings.saturate)

@@ -36,7 +36,7 @@ def measure_setting(
     warm_up: int,
     queries: MakeQueries | None = None,
 ) -> Measurement:
-    """Build the index of a setting in the folder ``work``, search it, and remove it.
+    """Build and search the index of a setting in the folder ``work``; then remove the folder.
 
     ``warm_up`` is the number of passes over the topics before the first timed pass. ``queries``
     creates the query encoder, if the vectors need a neural one.

@@ -94,7 +94,7 @@ def _remove_runs(folder: Path) -> None:
 def run_path(folder: Path, setting: Setting) -> Path:
     """Return the path of a setting's run in the folder of a sweep."""
     alpha, gamma, k, ratio = setting
-    # Older versions had no prune_ratio: for a ratio of 0, the file name is the same as theirs.
+    # Older versions had no prune_ratio. For a ratio of 0, the file name is that of older versions.
     pruned = f".prune-{ratio:g}" if ratio else ""
     return folder / f"run.alpha-{alpha:g}.gamma-{gamma:g}.k-{k}{pruned}.txt"
 

@@ -77,7 +77,7 @@ def _start(model: str, other_system: bool) -> dict[str, Any]:
 
 
 def with_expansions(recipe: Recipe, files: dict[str, Path]) -> Recipe:
-    """Return the recipe with expanded documents; ``files`` has the expansions of each corpus."""
+    """Return the recipe with expanded documents; ``files`` maps a corpus to its expansions."""
 
     def expanded(collection: Any) -> Any:
         return replace(collection, expansions=str(files[collection.corpus]))

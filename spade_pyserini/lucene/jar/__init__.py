@@ -1,7 +1,7 @@
 """This package's Java classes: their sources and the jars compiled from them. The main classes:
 
     ImpactIndexer    writes vectors to a Lucene index, with impacts as term frequencies
-    VectorFile       reads a file of vectors; ForeignChecks checks those of other tools
+    VectorFile       reads a file of vectors; ForeignChecks checks vectors of other tools
     Pruning          leaves small impacts out of an index
     ImpactSegment    an inverted segment in memory, which ImpactIndexer passes to Lucene
     ImpactHits       searches boolean or weighted queries, a batch per call
