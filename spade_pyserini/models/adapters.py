@@ -1,6 +1,7 @@
 """Low-rank adapters: both encoders use one frozen transformer, so a saved model is small.
 
-Adapters are for training and saving. To encode, `merge_adapters` adds them to the weights.
+Training uses adapters, and model files store them. Before a model encodes, `merge_adapters` adds
+the adapters to the weights.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from spade_pyserini.models.hub import load_hugging_face
 from spade_pyserini.models.sizes import MORE
 from spade_pyserini.models.wordpieces import WordPieces
 
-# Names of tensors: those in `MaskedLMHead`, and those in BERT after the prefix "cls.predictions."
+# Maps the name of a tensor in `MaskedLMHead` to its name in BERT, without "cls.predictions."
 BERT_HEAD = {
     "dense.weight": "transform.dense.weight",
     "dense.bias": "transform.dense.bias",
@@ -39,8 +39,8 @@ BERT_HEAD = {
 class Backbone(NamedTuple):
     """A transformer and the tokenizer that it was trained with.
 
-    ``head`` has the tensors of its masked-LM head, named as in `MaskedLMHead`. It is None if the
-    transformer comes without a head.
+    ``head`` has the tensors of the transformer's masked-LM head, named as in `MaskedLMHead`. It is
+    None if the files of the transformer contain no head.
     """
 
     transformer: PreTrainedModel
@@ -49,7 +49,7 @@ class Backbone(NamedTuple):
 
 
 def load_backbone(name: str | Path) -> Backbone:
-    """Load a pre-trained transformer like BERT, its tokenizer and, if any, its masked-LM head."""
+    """Load a pre-trained transformer, its tokenizer and, if it has one, its masked-LM head."""
     backbone = load_hugging_face("backbone", name, _load)
     backbone.wordpieces.check(str(name))
     rows, size = backbone.transformer.config.vocab_size, backbone.wordpieces.vocabulary_size

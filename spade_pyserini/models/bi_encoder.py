@@ -1,4 +1,4 @@
-"""Dense bi-encoders: teachers in training, and baselines."""
+"""Dense bi-encoders, which serve as teachers in training and as baselines."""
 
 from __future__ import annotations
 

@@ -44,7 +44,10 @@ def base_model(config: SpadeConfig) -> str:
 
 
 def origin_folder(origin: str | None) -> Path | None:
-    """Return the folder of a shipped or local model, or None; nothing is downloaded."""
+    """Return the folder of the model ``origin``; None if it is neither shipped nor a local folder.
+
+    Nothing is downloaded.
+    """
     from spade_pyserini.models.wordpieces import PRETRAINED
 
     if origin is None:
@@ -54,7 +57,10 @@ def origin_folder(origin: str | None) -> Path | None:
 
 
 def card_licence(folder: Path) -> str | None:
-    """Return the licence on the card of a model, such as ``other (research-only)``, or None."""
+    """Return the licence that the card of a model states, such as ``other (research-only)``.
+
+    Returns None if there is no card, or if the card states no licence.
+    """
     try:
         text = (folder / README).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

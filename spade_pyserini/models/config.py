@@ -21,7 +21,7 @@ BERT_SIZES = {"hidden_size": 768, "num_hidden_layers": 12, "max_position_embeddi
 
 @dataclass(frozen=True)
 class SpadeConfig:
-    """The settings that, with the weights, determine a document's vector.
+    """The settings of a model. Together with the weights, they determine document vectors.
 
     Settings of the paper, with the paper's symbols:
 
@@ -40,11 +40,12 @@ class SpadeConfig:
 
     adapter_rank: above 0, the model has low-rank adapters of this rank on a frozen ``base``.
     adapter_layers: number of last layers that have adapters, 0 for all layers.
-    base, base_fingerprint: name or folder of the frozen transformer and digest of its weights.
+    base: name or folder of the frozen transformer.
+    base_fingerprint: digest of the weights of ``base``.
     decoder_rank: the output weights of the masked-LM head are the input embeddings. With a value
         above 0, a matrix of this rank is added to these output weights.
-    corpus_idf: above 0, weights are multiplied by this power of the terms' idf in the corpus, see
-        `extensions.corpus_weights`.
+    corpus_idf: above 0, the weight of a term is multiplied by the term's idf in the corpus, raised
+        to this power, see `extensions.corpus_weights`.
     saturate: weights become log(1 + weight), so that no single term dominates.
     forms: above 0, the other forms of a document's words (English words with the same stem) are
         added to its vector, with this fraction of the word's weight.

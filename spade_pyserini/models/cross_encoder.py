@@ -1,4 +1,4 @@
-"""Cross-encoders, which score a query and a document together: re-rankers."""
+"""Cross-encoders (re-rankers), which score a query and a document together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Score = Callable[[list[tuple[str, str]]], Sequence[float]]
 def load_cross_encoder(name: str, max_length: int | None = None, batch_size: int = 32) -> Score:
     """Load a cross-encoder by folder or Hugging Face name. The folder may hold an ONNX model.
 
-    Returns a function from pairs of query and text to scores. The scores are the raw outputs of
+    Returns a function that scores pairs of a query and a text. The scores are the raw outputs of
     the model: after a sigmoid, many of the best pairs would have the same score of 1.
     """
     if files := find_onnx(name):

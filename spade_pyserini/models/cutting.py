@@ -3,10 +3,10 @@
 A tokenizer splits the complete text before it truncates the result: a document of 50 MB takes
 gigabytes and minutes to give 64 WordPieces. BERT's tokenizer treats the text before whitespace
 independently of the text after it, so a prefix that ends before whitespace has the same first
-WordPieces as the complete text. Most punctuation and Chinese characters can be treated in the same
-way. Two more rules limit the cost of a hostile text without changing its WordPieces: repeated
-whitespace is replaced by one space, and a word with more letters and digits than the tokenizer's
-limit is shortened, because it becomes the unknown token at any length above the limit.
+WordPieces as the complete text. A prefix can also end before most punctuation and before Chinese
+characters. Two more rules limit the cost of a hostile text without changing its WordPieces:
+repeated whitespace is replaced by one space, and a word with more letters and digits than the
+tokenizer's limit is shortened. Such a word becomes the unknown token at any length above the limit.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Cutter(NamedTuple):
         """Yield consecutive parts of a text, each with at least ``size`` characters.
 
         A part ends where the text may first be cut after ``size`` characters, so only the last
-        part can be shorter. The WordPieces of all parts together are those of the text. Repeated
+        part can be shorter. The parts together have the same WordPieces as the text. Repeated
         whitespace and words above the tokenizer's length limit may be shortened.
         """
         start = 0

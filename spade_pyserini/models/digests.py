@@ -1,9 +1,9 @@
 """Digests of the files of a model, which show damage before the model is used.
 
 ``digests.json`` is in the folder of the weights. Earlier versions of this package do not read it.
-A model without ``digests.json`` can be loaded, too. The first time, the digest of its weights is
-recorded on this machine. Later, its weights are compared with this digest
-(`spade_pyserini.formats.known_files`).
+A model without ``digests.json`` can be loaded, too. When it is loaded for the first time, the
+digest of its weights is recorded on this machine. Every later load compares the weights with this
+digest (`spade_pyserini.formats.known_files`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ logger = logging.getLogger(__name__)
 
 
 def forget_digests(folder: Path) -> None:
-    """Remove the digests before files of a model change, so that no wrong digests can remain."""
+    """Remove the digests of a model.
+
+    Call this before files of the model change, so that no wrong digests can remain.
+    """
     remove(folder / DIGESTS)
 
 

@@ -33,7 +33,7 @@ from spade_pyserini.models.wordpieces import WordPieces
 
 
 class Adapters(NamedTuple):
-    """The adapters that were merged into a model: their settings and tensors, to save them again.
+    """The settings and tensors of merged adapters, kept so that the adapters can be saved again.
 
     settings: the fields of `SpadeConfig` about adapters. tensors: the tensors of the adapters by
     their names in the model before merging.
@@ -55,7 +55,7 @@ class DualEncoder(nn.Module):
     document_frequency [|V|], or None without ``config.corpus_idf``: the fraction of the training
         documents that contain the term, see `extensions.corpus_weights`.
     forms [|V|], or None without ``config.forms``: a number for each term. Terms with the same
-        number are inflected forms of one word, see `inflections`.
+        number above 0 are inflected forms of one word, see `inflections`.
 
     ``continues`` [|V|] is not saved. It is True for WordPieces inside words, such as "##ing".
 
@@ -104,7 +104,7 @@ class DualEncoder(nn.Module):
         ``input_ids`` and ``attention_mask`` are [batch, length]. Returns the weighting vectors and
         the expansion vectors, [batch, |V|] each.
         """
-        # Eq. 2: the token and position embeddings of the document. Eq. 3: their hidden states.
+        # Eq. 2: embeddings of tokens and positions. Eq. 3: hidden states of both transformers.
         hidden_w, hidden_e = self._hidden_states(input_ids, attention_mask)
         weighting = self.weighting_vectors(input_ids, attention_mask, hidden_w)  # Eq. 4-6
         expansion = self.expansion_vectors(input_ids, attention_mask, hidden_e)  # Eq. 7-9
@@ -115,7 +115,8 @@ class DualEncoder(nn.Module):
     ) -> Tensor:
         """Compute the vectors of the weighting encoder alone (Eq. 4-6), [batch, |V|].
 
-        ``hidden`` [batch, length, m] are the hidden states of its transformer, if known already.
+        hidden [batch, length, m]: the hidden states of the encoder's transformer. If None, they are
+        computed.
         """
         if hidden is None:
             hidden = _last_hidden_state(self.weighting.backbone, input_ids, attention_mask)
@@ -139,9 +140,9 @@ class DualEncoder(nn.Module):
     ) -> Tensor:
         """Compute the vectors of the expansion encoder alone (Eq. 7-9), [batch, |V|].
 
-        ``hidden`` [batch, length, m] are the hidden states of its transformer, if known already.
-        Without ``top_k``, Eq. 8 is left out and each token keeps all terms: the warm-up stage of
-        training needs that.
+        hidden [batch, length, m]: the hidden states of the encoder's transformer. If None, they are
+        computed. Without ``top_k``, each token keeps all terms (Eq. 8 is left out), as the warm-up
+        stage of training does.
         """
         if hidden is None:
             hidden = _last_hidden_state(self.expansion.backbone, input_ids, attention_mask)
@@ -158,9 +159,9 @@ class DualEncoder(nn.Module):
         return drop_small_weights(mixed, self.config.prune_ratio)
 
     def with_settings(self, **changes: Any) -> Self:
-        """Return a model with other settings. It shares weights and buffers with this model.
+        """Return a model with other settings. Both models use the same weights and buffers.
 
-        ``changes`` are fields of `SpadeConfig` that need no other weights: ``alpha``, ``k``,
+        ``changes`` may contain the settings that need no change of the weights: ``alpha``, ``k``,
         ``max_length``, ``pooling``, ``bits``, ``scale``, ``saturate``, ``whole_word_forms``,
         ``prune_ratio``, ``corpus_gamma``, ``corpus_few`` and ``trained``.
         """

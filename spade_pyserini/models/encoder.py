@@ -151,17 +151,18 @@ class SpadeEncoder:
     # From WordPiece ids to vectors
 
     def cut_documents(self, texts: list[str]) -> list[DocumentIds]:
-        """Return the ids of documents, cut to ``max_length``, and the number of ids cut off."""
+        """Tokenize documents and cut them to ``max_length`` ids, see `DocumentIds`."""
         return self.wordpieces.cut_documents(texts, self.config.max_length)
 
     def columns(self, batch: list[list[int]]) -> Sequence[str]:
-        """Return the term of each column of the result of `weigh`: all terms of the vocabulary."""
+        """Return the terms of the columns that `weigh` returns: all terms of the vocabulary."""
         return self.wordpieces.terms
 
     def fixed(self) -> AbstractContextManager[None]:
-        """Compute the output weights only once for all batches in the ``with`` block.
+        """Return a context manager for encoding many batches.
 
-        The weights of the model must not change in the block.
+        In the ``with`` block, the output layer of the expansion encoder is computed only once. The
+        weights of the model must not change in the block.
         """
         return self.model.expansion.fixed(self.model.kept)
 
@@ -203,7 +204,10 @@ class SpadeEncoder:
         return drop_small_weights(finished, self.config.prune_ratio)
 
     def _finish(self, vectors: Tensor, weights: Tensor, batch: list[list[int]]) -> Tensor:
-        """Multiply the vectors of an encoder by the weights of the terms, and check the result."""
+        """Multiply the vectors of an encoder by the weights of the terms, and check the result.
+
+        The vector of a document without any known WordPiece becomes zero.
+        """
         vectors = vectors.float().mul_(self.model.query_weights * weights)
         if not torch.isfinite(vectors).all():
             raise ArtifactError(
@@ -287,8 +291,9 @@ class SpadeEncoder:
         return TermWeights(sorted(terms, key=lambda term: -term.impact))
 
     def expand(self, text: str) -> Expansion:
-        """Return the terms that expansion added to a text and those whose impact it raised.
+        """Return the terms of a text's vector, grouped by the effect of expansion.
 
-        Table 7 of the paper lists such terms for example documents.
+        The groups are the terms that expansion added to the text, the terms whose impact expansion
+        raised, and all other terms. Table 7 of the paper lists such terms for example documents.
         """
         return Expansion.of(self.explain(text))

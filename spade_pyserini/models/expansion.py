@@ -71,7 +71,7 @@ class TermExpansionEncoder(nn.Module):
         return vector.scatter_reduce(1, indices, values, reduce="amax")  # Eq. 9
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Compute all logits of some tokens, [tokens, m] to [tokens, |V|]."""
+        """Return the logits [tokens, |V|] of all terms for hidden states [tokens, m]."""
         return torch.addmm(self.head.bias, self.head(hidden), self._decoder(slice(None)).T)
 
     @contextmanager
@@ -97,6 +97,6 @@ class TermExpansionEncoder(nn.Module):
 
 
 def _in_autocast_dtype(rows: Tensor) -> Tensor:
-    """If autocast is on, convert to its 16-bit type, because a layer norm returns 32 bits."""
+    """In autocast, convert ``rows`` to the 16-bit type: they come from a layer norm, in 32 bits."""
     kind = rows.device.type
     return rows.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else rows

@@ -41,7 +41,7 @@ class TermWeights(list[TermWeight]):
 
 
 class Expansion(NamedTuple):
-    """The terms of a text's vector by the effect of expansion, in order of descending impact.
+    """The terms of a text's vector, grouped by the effect of expansion, the largest impact first.
 
     added: terms that are not in the text, including words with the same stem as its words.
     raised: terms of the text with a larger impact than the weighting encoder alone gives.
@@ -84,7 +84,7 @@ class Expansion(NamedTuple):
 
 
 def _bar(term: TermWeight, largest: int) -> Html:
-    """Draw the impact as a bar: the parts of both encoders, scaled to the length of the impact."""
+    """Draw the impact as a bar of two parts, one for each encoder. The parts sum to the impact."""
     scale = term.impact / max(term.weighting + term.expansion, TINY)
     parts = {BLUE: scale * term.weighting, ORANGE: scale * term.expansion}
     return html_bar(term.impact, parts, largest)

@@ -1,6 +1,6 @@
-"""Extensions of the paper's model: document frequencies of the corpus, inflected forms.
+"""Extensions of the paper's model: idf weights of the corpus, and inflected forms of words.
 
-Both are off in a model that follows the paper. Settings of training can switch them on.
+A model that follows the paper has neither extension. Settings of training can switch them on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ Model = TypeVar("Model", bound=DualEncoder)
 def corpus_weights(model: DualEncoder, counts: TermCounts | None) -> Tensor:
     """Return the weight of each term in a corpus, [|V|]: all 1 without ``config.corpus_idf``.
 
-    ``counts`` are the counts of the corpus. Without them, those of the training documents are used.
+    ``counts`` are the counts of the corpus. If None, the document frequencies of the training
+    documents are used.
     """
     if model.document_frequency is None:
         return torch.ones_like(model.query_weights)
@@ -29,7 +30,7 @@ def corpus_weights(model: DualEncoder, counts: TermCounts | None) -> Tensor:
 
 
 def with_corpus_idf(model: Model, power: float, counts: TermCounts) -> Model:
-    """Return a model that multiplies weights by this power of the terms' idf in the corpus.
+    """Return a model that multiplies weights by the terms' idf in the corpus, raised to ``power``.
 
     ``counts`` are the counts of the training documents. A power of 0 switches the extension off.
     The returned model shares its weights with ``model``.
@@ -42,7 +43,7 @@ def with_corpus_idf(model: Model, power: float, counts: TermCounts) -> Model:
 def with_forms(model: Model, share: float, forms: Tensor | None) -> Model:
     """Return a model whose document vectors contain the other forms of the document's words.
 
-    share: the weight of another form, as a fraction of the weight of the form in the document; 0
+    share: the weight of an added form, as a fraction of the weight of the form in the document; 0
     switches the extension off. forms [|V|]: see `add_forms`. The returned model shares its weights
     with ``model``.
     """

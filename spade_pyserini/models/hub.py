@@ -31,9 +31,9 @@ SAFE: dict[str, Any] = {"use_safetensors": True}  # other formats are pickled an
 
 
 def resolve_model(name: str | Path) -> Path:
-    """Return the folder of a model: a shipped one, ``name`` itself, or a download.
+    """Return the folder of a shipped model, the folder ``name`` itself, or a downloaded folder.
 
-    For a SpaDE model that was saved as a `SparseEncoder`, this is its subfolder
+    For a SpaDE model that was saved as a `SparseEncoder`, returns the subfolder
     ``document_0_Transformer``.
     """
     shipped = {folder.name: folder for folder in PRETRAINED.iterdir() if folder.is_dir()}
@@ -47,7 +47,7 @@ def resolve_model(name: str | Path) -> Path:
         raise NotFoundError(f"{message}, and not a name OWNER/MODEL of the Hugging Face hub")
     try:
         folder = download(str(name))
-    except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
+    except Exception as error:  # errors of the hub, such as offline, no repository, bad name
         raise NotFoundError(f"{message}, and {_reason(error)}") from error
     return _inner_model(folder)
 
@@ -64,7 +64,7 @@ def _reason(error: Exception) -> str:
 
 
 def download(name: str, **options: Any) -> Path:
-    """Download a model from the hub, never code or pickled weights; return its folder."""
+    """Download a model from the hub, without code and pickled weights; return the folder."""
     from huggingface_hub import snapshot_download
 
     return Path(snapshot_download(name, allow_patterns=DOWNLOADED, **options))
@@ -79,7 +79,7 @@ def _inner_model(folder: Path) -> Path:
 
 
 def check_hugging_face(kind: str, name: str | Path) -> None:
-    """Raise `NotFoundError` if ``name`` has the form of a path that does not exist.
+    """Raise `NotFoundError` if ``name`` looks like a path, but nothing exists at this path.
 
     Names on the hub, such as ``bert-base-uncased`` or ``OWNER/MODEL``, are not looked up.
     """
@@ -94,7 +94,7 @@ def load_hugging_face(kind: str, name: str | Path, load: Callable[[str, dict[str
 
     ``load`` gets the folder or name, and the options to pass to ``from_pretrained``. These options
     allow safetensors files only. Progress bars and reports of transformers are switched off.
-    An error of ``load`` is reported as a `NotFoundError`. Its message calls the model ``kind``.
+    An error of ``load`` is reported as a `NotFoundError`. ``kind`` names the model in the message.
     """
     source = str(minilm_folder() if name == MINILM else name)
     if Path(source).is_dir():

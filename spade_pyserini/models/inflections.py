@@ -17,7 +17,7 @@ def add_forms(
 
     vectors [batch, |V|]; forms [|V|]: the number of each term's word, from 1 up and equal for
     all forms of a word, or 0 for a term without other forms; sources [batch, |V|]: the weights that
-    are passed on to the other forms, the vectors themselves by default. Returns [batch, |V|].
+    are passed on to the other forms, by default ``vectors``. Returns [batch, |V|].
     """
     terms = forms.nonzero().squeeze(1)
     words = forms[terms].long().expand(len(vectors), -1)
@@ -29,11 +29,11 @@ def add_forms(
 
 
 def is_whole_word(input_ids: Tensor, continues: Tensor) -> Tensor:
-    """Return True for tokens that are a complete word, [batch, length].
+    """Return a mask [batch, length] that is True for the tokens that are a complete word.
 
     input_ids [batch, length]; continues [|V|]: True for the WordPieces inside words ("##ing"). A
-    word is not complete if the next token continues it. The last token of a document that was cut
-    off counts as complete.
+    token is not a complete word if the next token continues the word. If a document was cut off
+    inside a word, the first WordPiece of that word can count as a complete word.
     """
     inside = continues[input_ids]
     continued = functional.pad(inside[:, 1:], (0, 1))

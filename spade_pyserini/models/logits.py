@@ -40,7 +40,10 @@ def max_logits(rows: Tensor, decoder: Tensor, bias: Tensor, attended: Tensor) ->
 
 
 def _blocks(tokens: Tensor, decoder: Tensor, bias: Tensor) -> Iterator[tuple[slice, Tensor]]:
-    """Yield (terms, their logits [tokens, terms]) for `BLOCK` terms at a time."""
+    """Yield pairs for `BLOCK` terms at a time: the slice of the terms, and logits [tokens, terms].
+
+    The logits are overwritten when the next pair is computed.
+    """
     # All blocks use one buffer: allocating memory for each would cost as much as the product.
     buffer = tokens.new_empty(len(tokens) * BLOCK)
     for start in range(0, len(bias), BLOCK):
@@ -53,8 +56,8 @@ def _blocks(tokens: Tensor, decoder: Tensor, bias: Tensor) -> Iterator[tuple[sli
 class _MaxLogits(torch.autograd.Function):
     """`max_logits` with a sparse gradient.
 
-    Per document, the gradient of a term goes to one token only, the one with the largest logit.
-    So the backward pass is a sparse product; autograd would compute a dense product of all logits.
+    In each document, the gradient of a term goes only to the token with the largest logit. So the
+    backward pass is a sparse product. Autograd would compute a dense product of all logits.
     """
 
     @staticmethod

@@ -41,6 +41,9 @@ class MaskedLMHead(nn.Module):
         return torch.addmm(rows, self.own[terms], self.shared) if self.rank else rows
 
     def forward(self, hidden: Tensor) -> Tensor:
-        """Transform [..., m] to [..., m]. The product with the output weights gives logits."""
+        """Transform hidden states [..., m]; returns [..., m].
+
+        The product of the result and the output weights, plus the bias, gives logits.
+        """
         transformed: Tensor = self.norm(self.activation(self.dense(hidden)))
         return transformed

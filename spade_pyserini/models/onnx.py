@@ -135,7 +135,7 @@ class OnnxCrossEncoder:
 
 
 def _pad(encodings: list[Any]) -> dict[str, NDArray[np.int64]]:
-    """Return the padded inputs of the model for a batch by name, [batch, length] each."""
+    """Return the inputs of the model for a batch: padded arrays [batch, length] by input name."""
     shape = len(encodings), max(len(encoding.ids) for encoding in encodings)
     sources = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
     inputs = {name: np.zeros(shape, np.int64) for name in sources}

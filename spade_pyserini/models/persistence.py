@@ -223,7 +223,8 @@ def _base(adapters: Adapters) -> PreTrainedModel:
 def _small(tensors: dict[str, Tensor], half: bool) -> dict[str, Tensor]:
     """Convert floating-point tensors to 16 bits.
 
-    With ``half``, all of them are converted. Without it, only those that lose no precision are.
+    With ``half``, all of them are converted. Without ``half``, a tensor is converted only if it
+    loses no precision.
     """
     return {
         name: x.half() if x.is_floating_point() and (half or _is_half(x)) else x

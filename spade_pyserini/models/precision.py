@@ -1,7 +1,7 @@
-"""Number formats for encoding, and the devices on which each of them is useful.
+"""Number formats for encoding, and the devices on which each format is useful.
 
 The format int8 is not offered, and neither are other engines (ONNX Runtime, OpenVINO).
-``benchmarks/precision.py`` measures them; the figures are in ``docs/results/precision.md``.
+``benchmarks/precision.py`` measures int8 and these engines, see ``docs/results/precision.md``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ PRECISIONS = ("fp32", *HALF)
 
 
 def check_precision(precision: str, device: torch.device) -> None:
-    """Raise `UsageError` if a precision is unknown, not supported or slower on this device."""
+    """Raise `UsageError` if a precision is unknown, or not useful on this device.
+
+    A precision is not useful if the device does not support it, or is slower with it than with
+    fp32.
+    """
     reason = None
     if precision not in PRECISIONS:
         raise UsageError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision}")
@@ -34,7 +38,7 @@ def check_precision(precision: str, device: torch.device) -> None:
 
 
 def fastest_precision(device: torch.device) -> str:
-    """Return bf16 if matrix products in bf16 are faster on this device, else fp32."""
+    """Return bf16 if matrix products on this device are faster in bf16 than in fp32, else fp32."""
     try:
         check_precision("bf16", device)
     except UsageError:

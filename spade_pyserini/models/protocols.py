@@ -1,8 +1,7 @@
 """The interface of document encoders. Encoding, explanations and parameter sweeps use it.
 
 `SpadeEncoder` implements it for SpaDE, and `systems.encoder.SystemEncoder` implements it for the
-other systems.
-The interface of query encoders is `spade_pyserini.models.queries.QueryEncoder`.
+other systems. The interface of query encoders is `spade_pyserini.models.queries.QueryEncoder`.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class EncoderConfig(Protocol):
 
     @property
     def max_length(self) -> int:
-        """The number of WordPieces of a document that are read, special tokens included."""
+        """The number of WordPieces of a document that are read, including special tokens."""
 
     @property
     def bits(self) -> int:
@@ -115,22 +114,25 @@ class DocumentEncoder(Protocol):
         """Raise `UsageError` if the precision is not supported, or not useful, on the device."""
 
     def fixed(self) -> AbstractContextManager[None]:
-        """Return a context manager for encoding many batches; weights must not change meanwhile."""
+        """Return a context manager for encoding many batches.
+
+        The weights of the model must not change in the ``with`` block.
+        """
 
     def cut_documents(self, texts: list[str]) -> list[DocumentIds]:
-        """Return the ids of documents, cut to the maximum length, and the number of ids cut off."""
+        """Tokenize documents and cut them to the maximum number of ids, see `DocumentIds`."""
 
     def columns(self, batch: list[list[int]]) -> Sequence[str]:
-        """Return the term of each of the n columns of the tensor that `weigh` returns.
+        """Return n terms: the terms of the columns that `weigh` returns.
 
-        For most encoders these are all terms of the vocabulary.
+        For most encoders, these are all terms of the vocabulary.
         """
 
     def weigh(self, batch: list[list[int]]) -> Tensor:
         """Encode documents given as WordPiece ids into float vectors, [batch, n]."""
 
     def components(self, batch: list[list[int]]) -> tuple[Tensor, Tensor]:
-        """Return the weights of the texts' own terms and those of added terms, [batch, n] each.
+        """Return two tensors [batch, n]: weights of the texts' own terms, and of added terms.
 
         SpaDE returns the vectors of its two encoders instead.
         """

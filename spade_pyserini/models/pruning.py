@@ -17,7 +17,7 @@ def drop_small_weights(vectors: Tensor, ratio: float) -> Tensor:
 
 
 def is_noise(expanded: Tensor, contained: Tensor, gamma: float, few: float) -> Tensor:
-    """Return True for terms that expansion adds to many documents but that are in few texts, [|V|].
+    """Return a mask [|V|], True for terms that few documents contain but expansion adds to many.
 
     expanded [|V|]: the share of documents whose expansion vector has the term. contained [|V|]: the
     share of documents whose text has the term. "Many" means that ``expanded`` is above ``gamma``.

@@ -12,7 +12,10 @@ def largest_impact(bits: int) -> int:
 
 
 def quantize(weights: Tensor, scale: float, bits: int) -> Tensor:
-    """Multiply by ``scale`` and round; clip to 0 (no posting) and to the largest impact."""
+    """Multiply by ``scale``, round and clip.
+
+    The result is an impact from 1 to the largest impact, or 0 for no posting.
+    """
     return torch.round(weights * scale).clamp_(0, largest_impact(bits)).to(torch.int32)
 
 

@@ -39,12 +39,13 @@ class QueryEncoder(Protocol):
         """The table of term weights to save with vectors; empty if there is none."""
 
     def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
-        """Return the weights of the terms of each query, integers from 1."""
+        """Return, for each query, the weights of its terms: integers of 1 or more."""
 
     def terms_of(self, text: str) -> list[str]:
         """Return the distinct terms of a text, in the form that they have in document vectors.
 
-        Unlike `encode`, it never adds a term, and it is fast. Snippets and explanations use it.
+        Unlike `encode`, this method is fast and never adds a term. It serves snippets and
+        explanations.
         """
 
 
@@ -59,11 +60,11 @@ class _UnweightedQueries(ABC):
 
     @property
     def side(self) -> QuerySide:
-        """The kind of the terms, and the prompt."""
+        """How queries are encoded, as manifests record it: the kind and the prompt."""
         return QuerySide(self.kind, prompt=self.prompt)
 
     def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
-        """Return the weight 1 for the terms of each query."""
+        """Return, for each query, its distinct terms with the weight 1."""
         return [dict.fromkeys(self.terms_of(self.prompt + text), 1) for text in texts]
 
     @abstractmethod
@@ -95,7 +96,8 @@ class WordQueries(_UnweightedQueries):
 class TableQueries:
     """Each distinct WordPiece of a query has the weight that a table gives it, idf for example.
 
-    weights: integers from 1; a term without a weight is ignored.
+    weights: the weight of each term, an integer of 1 or more. Terms that are not in ``weights`` are
+        ignored.
     """
 
     wordpieces: WordPieces
@@ -105,12 +107,15 @@ class TableQueries:
 
     @property
     def side(self) -> QuerySide:
-        """The kind of queries for manifests: a table, identified by a digest of its weights."""
+        """How queries are encoded, as manifests record it.
+
+        The kind is ``table``. The fingerprint is a digest of the weights and the prompt.
+        """
         fingerprint = weights_fingerprint(self.weights, self.prompt)
         return QuerySide(TABLE, self.model, fingerprint, self.prompt)
 
     def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
-        """Return the weights of each query's WordPieces; those not in the table are ignored."""
+        """Return, for each query, the weights of the WordPieces that are in the table."""
         return [
             {
                 term: self.weights[term]
@@ -127,7 +132,7 @@ class TableQueries:
 
 @dataclass(frozen=True)
 class PreEncodedQueries:
-    """Queries that another tool encoded: `encode` gets their ids instead of their texts."""
+    """Queries that another tool encoded: `encode` expects the ids of queries, not their texts."""
 
     wordpieces: WordPieces
     vectors: Mapping[str, dict[str, int]]
@@ -135,7 +140,10 @@ class PreEncodedQueries:
 
     @property
     def side(self) -> QuerySide:
-        """The kind of queries for manifests: neural, encoded by an unknown model."""
+        """How queries are encoded, as manifests record it.
+
+        The kind is ``neural``. The model is empty, because it is not known.
+        """
         return QuerySide(NEURAL)
 
     def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
@@ -152,8 +160,8 @@ def open_queries(
 ) -> QueryEncoder:
     """Return the encoder that a query side describes.
 
-    ``source`` names the vectors or the index in messages. Raises `UsageError` for a neural model:
-    it is loaded only if the user names it.
+    ``source`` names the vectors or the index in messages. Raises `UsageError` if the queries need a
+    neural model, because a model is loaded only if the user names it.
     """
     if side.kind == WORDS:
         return WordQueries(wordpieces, side.prompt)
@@ -162,9 +170,10 @@ def open_queries(
     if side.kind == NEURAL:
         message = f"{source} needs queries that the neural model {side.model!r} encodes"
         cure = (
-            f"give query_encoder={side.model}, or the folder of this model, or pre_encoded=True for"
+            f"give query_encoder={side.model} (the name or the folder of this model), or "
+            "pre_encoded=True if the topics are encoded already"
         )
-        raise UsageError(f"{message}; {cure} topics that are encoded already")
+        raise UsageError(f"{message}; {cure}")
     return BooleanQueries(wordpieces, side.prompt)
 
 
@@ -183,7 +192,7 @@ def check_vocabulary(queries: QueryEncoder, wordpieces: WordPieces, source: obje
 def check_queries(expected: QuerySide, queries: QueryEncoder, source: object) -> None:
     """Raise `UsageError` if ``queries`` is not the encoder that vectors or an index need.
 
-    `PreEncodedQueries` are not checked: which model encoded them is not known.
+    `PreEncodedQueries` are not checked, because the model that encoded them is not known.
     """
     if isinstance(queries, PreEncodedQueries):
         return

@@ -30,7 +30,8 @@ def load_seq2seq(name: str) -> Seq2Seq:
         batch = tokenizer(
             texts, padding=True, truncation=True, max_length=longest, return_tensors="pt"
         )
-        with torch.random.fork_rng():  # if the model cannot generate text, this fails now
+        # If the model cannot generate text, this fails now. The random state does not change.
+        with torch.random.fork_rng():
             inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
             model.generate(**inputs, do_sample=True, max_new_tokens=1)
         return Seq2Seq(model, tokenizer)

@@ -45,7 +45,7 @@ def share_layers(
 def _split(
     transformer: PreTrainedModel, last: int
 ) -> tuple[PreTrainedModel, PreTrainedModel] | None:
-    """Split a transformer before its ``last`` layers into two that share its weights."""
+    """Split a transformer before its ``last`` layers into two transformers with its weights."""
     encoder = getattr(transformer, "encoder", None)
     layers = getattr(encoder, "layer", None)
     if not isinstance(layers, nn.ModuleList) or not hasattr(transformer, "embeddings"):
@@ -62,7 +62,7 @@ def _split(
 
 
 class _HiddenStates(nn.Module):
-    """Replaces the embedding layer: returns its input, the hidden states of earlier layers."""
+    """Replaces the embedding layer. Returns its input, which is the output of earlier layers."""
 
     def forward(self, *, inputs_embeds: Tensor, **_others: object) -> Tensor:
         return inputs_embeds

@@ -37,7 +37,7 @@ def check_sizes(config: Mapping[str, Any], weights: int, path: Path) -> None:
 
 
 def check_folder(folder: Path, suffix: str) -> None:
-    """Check the ``config.json`` in the folder of a model and those in its subfolders.
+    """Check every ``config.json`` in the folder of a model and in its subfolders.
 
     suffix: the end of the names of the files with the weights.
     """

@@ -82,9 +82,10 @@ class SpadeModel(DualEncoder):
         return SpadeEncoder(self).encode(texts, batch_size)
 
     def expand(self, text: str) -> Expansion:
-        """Return the terms that expansion added to a text and those whose impact it raised.
+        """Return the terms of a text's vector, grouped by the effect of expansion.
 
-        For example::
+        The groups are the terms that expansion added to the text, the terms whose impact expansion
+        raised, and all other terms. For example::
 
             print(model.expand("Recursively delete a directory tree."))
         """

@@ -15,7 +15,7 @@ from spade_pyserini.formats.digests import sha256
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor] | nn.Module) -> str:
-    """Write tensors, or those of a module, to a file; return the SHA-256 of the file.
+    """Write tensors, or all tensors of a module, to a file; return the SHA-256 of the file.
 
     Tensors that several layers of a module share are written once.
     """
@@ -34,7 +34,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor] | nn.Module) -> str:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Read all tensors of a file; floating-point numbers become 32 bits."""
+    """Read all tensors of a file. Floating-point tensors are converted to 32 bits."""
     try:
         tensors = load_file(path)
     except (SafetensorError, OSError) as error:

@@ -20,7 +20,11 @@ def pad_batch(batch: list[list[int]], device: torch.device) -> tuple[Tensor, Ten
 
 
 class SparseVector(NamedTuple):
-    """The vocabulary ids of the non-zero terms of a vector, ascending, and their values."""
+    """A vector without its zeros.
+
+    terms: the columns of the non-zero values, in ascending order. For most models, a column is a
+    vocabulary id. values: the value in each of these columns.
+    """
 
     terms: Tensor
     values: Tensor
@@ -35,6 +39,6 @@ def sparse(vectors: Tensor) -> list[SparseVector]:
 
 
 def named(terms: Sequence[str], vector: SparseVector) -> dict[str, Any]:
-    """Return the values of a sparse vector by term; ``terms`` are the terms of the columns."""
+    """Return the values of a sparse vector by term; ``terms[i]`` is the term of column i."""
     pairs = zip(vector.terms.tolist(), vector.values.tolist(), strict=True)
     return {terms[column]: value for column, value in pairs}

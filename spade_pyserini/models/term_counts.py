@@ -55,7 +55,7 @@ def empty_counts(size: int) -> TermCounts:
 def count_terms(
     wordpieces: WordPieces, documents: Iterable[str], size: int, max_length: int
 ) -> TermCounts:
-    """Count terms in documents, each cut to ``max_length`` WordPieces; |V| is ``size``."""
+    """Count the terms of documents, cut to ``max_length`` WordPieces each. ``size`` is |V|."""
     df = torch.zeros(size, dtype=torch.long)
     count = length = 0
     texts = iter(documents)
@@ -72,8 +72,8 @@ def idf_weights(counts: TermCounts, usual: Tensor, power: float) -> Tensor:
     """Return (idf / `TYPICAL_IDF`) ** power for each term of a corpus, [|V|].
 
     ``usual`` [|V|] is the fraction of the training documents that contain each term. Because the
-    counts of a small corpus are unreliable, they are smoothed: the result is that of a corpus with
-    `PRIOR` more documents, in which terms are as frequent as in the training documents.
+    counts of a small corpus are unreliable, they are smoothed, as if the corpus had `PRIOR` more
+    documents. In these documents, terms are as frequent as in the training documents.
     """
     df = functional.pad(counts.df.to(usual), (0, len(usual) - len(counts.df)))
     smoothed = TermCounts(df + PRIOR * usual, counts.documents + PRIOR, 0)
@@ -81,7 +81,7 @@ def idf_weights(counts: TermCounts, usual: Tensor, power: float) -> Tensor:
 
 
 def most_frequent(df: Tensor, count: int) -> Tensor:
-    """Return a mask [|V|] that is True for the ``count`` terms with the highest frequency.
+    """Return a mask [|V|]: True for the ``count`` terms with the highest document frequency ``df``.
 
     Terms that do not occur are left out, unless ``count`` is the size of the vocabulary or more.
     """

@@ -59,7 +59,7 @@ def is_panic(error: BaseException) -> bool:
 
 @lru_cache(maxsize=64)
 def _trial(path: str, *_: int) -> str | None:
-    """Use a tokenizer in a child process; return why this fails, or None.
+    """Use a tokenizer in a child process; return the reason if this fails, else None.
 
     The other arguments identify the file, so that an unchanged file is tried once per process.
     """
@@ -132,7 +132,7 @@ def _check_wordpieces(vocabulary: Any, added: list[dict[str, Any]], file: Path) 
 def _check_template(processor: Any, file: Path) -> None:
     """Check the special tokens that are put around a text.
 
-    The library ends the process if one of them is not defined.
+    The library ends the process if one of these tokens is not defined.
     """
     if not isinstance(processor, dict) or processor.get("type") != "TemplateProcessing":
         return

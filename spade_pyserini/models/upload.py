@@ -26,7 +26,7 @@ def push_model(
     message: str = "Upload a SpaDE model",
     half: bool = False,
 ) -> str:
-    """Upload a model with its card; return the address of the commit.
+    """Upload a model with its card; return the address (URL) of the commit.
 
     ``name`` is the name of the repository, in the form OWNER/MODEL. The repository is created if it
     does not exist. Without ``token``, the token of ``hf auth login`` or of the variable

@@ -34,7 +34,7 @@ class TermWeightingEncoder(nn.Module):
         nn.init.constant_(self.head.get_parameter("3.bias"), weight)
 
     def scores(self, hidden: Tensor) -> Tensor:
-        """Score each token, [batch, length, m] to [batch, length] (Eq. 4)."""
+        """Score each token (Eq. 4): hidden states [batch, length, m] to scores [batch, length]."""
         scores: Tensor = self.head(hidden).squeeze(-1)
         return scores
 
@@ -45,7 +45,7 @@ class TermWeightingEncoder(nn.Module):
 
         scores [batch, length]; input_ids [batch, length]; counted [batch, length], True for the
         tokens to pool: tokens 1..|d|, without special tokens and padding; pooling: ``max``, or
-        ``first`` to use only the first of these tokens of each term. Returns [batch, |V|].
+        ``first`` to use only the first occurrence of each term. Returns [batch, |V|].
         """
         scores = scores * counted
         if pooling == "first":
@@ -56,7 +56,7 @@ class TermWeightingEncoder(nn.Module):
 
 
 def _first_occurrence(input_ids: Tensor, counted: Tensor) -> Tensor:
-    """Return False for tokens with an equal counted token before them, [batch, length]."""
+    """Return a mask [batch, length]: False for tokens that repeat an earlier counted token."""
     same = (input_ids[:, :, None] == input_ids[:, None, :]) & counted[:, None, :]
     earlier = torch.ones_like(same[0]).tril(diagonal=-1)
     return ~(same & earlier).any(dim=2)

@@ -92,7 +92,7 @@ class WordPieces:
             check_tokenizer(file)
         try:
             wordpieces = cls(Tokenizer.from_file(str(file)))
-        except BaseException as error:  # the library raises Exception itself, or a panic of Rust
+        except BaseException as error:  # a plain Exception, or a panic of Rust
             if not isinstance(error, Exception) and not is_panic(error):
                 raise
             raise InputError(
@@ -131,7 +131,7 @@ class WordPieces:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the vocabulary and the rules for splitting text. It ignores truncation."""
+        """A digest of the vocabulary and of the rules for splitting text, but not of truncation."""
         parts = ("model", "added_tokens", "normalizer", "pre_tokenizer")
         definition = json.dumps({part: self._definition[part] for part in parts}, sort_keys=True)
         return hashlib.sha256(definition.encode()).hexdigest()
@@ -174,9 +174,9 @@ class WordPieces:
         return [text[span.start : span.end] for span in self.spans(text) if span.term is None]
 
     def spans(self, text: str) -> list[TermSpan]:
-        """Return all WordPieces of a query with their positions, including repeated ones.
+        """Return all WordPieces of a query with their positions, including repetitions.
 
-        Special tokens are left out, except the one for unknown words.
+        Special tokens are left out, except the token for unknown words.
         """
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         unknown = self._definition["model"]["unk_token"]
@@ -192,7 +192,7 @@ class WordPieces:
         return {term: term_id for term_id, term in enumerate(self.terms)}
 
     def query_ids(self, text: str) -> list[int]:
-        """Return `query_terms` as vocabulary ids."""
+        """Return the vocabulary ids of the terms that `query_terms` returns."""
         return [self.term_ids[term] for term in self.query_terms(text)]
 
     def document_ids(self, texts: list[str], max_length: int) -> list[list[int]]:
@@ -212,7 +212,7 @@ class WordPieces:
             self._tokenizer.no_truncation()
 
     def cut_documents(self, texts: list[str], max_length: int) -> list[DocumentIds]:
-        """Return the ids of documents, cut to ``max_length``, and the number of ids cut off.
+        """Tokenize documents and cut them to ``max_length`` ids, see `DocumentIds`.
 
         The WordPieces of a cut text are counted in slices of about `SLICE` characters, because the
         tokenizer's memory grows with its input.
@@ -242,7 +242,7 @@ class WordPieces:
 
     @cached_property
     def _specials(self) -> int:
-        """The number of ids that the tokenizer adds to a text, those of [CLS] and [SEP]."""
+        """The number of special tokens, [CLS] and [SEP], that the tokenizer adds to a text."""
         return len(self._tokenizer.encode("").ids)
 
 
@@ -252,7 +252,7 @@ def is_punctuation(word: str) -> bool:
 
 
 def resolve_tokenizer(name: str | Path) -> Path:
-    """Return the file or folder of a tokenizer: a shipped model, ``name`` itself or a download.
+    """Return the path of a tokenizer: a shipped model, the path ``name`` itself, or a download.
 
     A name is looked up in the same order as the name of a model, so that a model and its tokenizer
     fit together.
@@ -265,7 +265,7 @@ def resolve_tokenizer(name: str | Path) -> Path:
 
     try:
         return Path(hf_hub_download(str(name), "tokenizer.json"))
-    except Exception as error:  # the hub's own errors, offline, no such repository, a bad name
+    except Exception as error:  # errors of the hub, such as offline, no repository, bad name
         raise NotFoundError(
             f"there is no tokenizer {str(name)!r}: it is not a file, not a folder, and not "
             f"available from the Hugging Face hub ({type(error).__name__})"

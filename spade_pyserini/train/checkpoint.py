@@ -1,11 +1,12 @@
-"""Checkpoints: a killed run continues from them and reaches the same weights. No pickle is used.
+"""Checkpoints. A killed run continues from its last checkpoint and reaches the same weights.
 
 ::
 
     RUN/checkpoint/state.json             step, position in the data, queues, best figures
     RUN/checkpoint/tensors.safetensors    weights, optimizers, document frequencies, random states
 
-A new checkpoint is written next to the last one and replaces it by renaming.
+A new checkpoint is written to another folder. The folder is then renamed to replace the previous
+checkpoint. No pickle is used.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class TrainingState(NamedTuple):
         tensors = {f"{RANDOM}cpu": torch.get_rng_state()}
         if device.type == "cuda":
             tensors[f"{RANDOM}cuda"] = torch.cuda.get_rng_state(device)
-        # One row for each process.
+        # Each of these tensors gets a row for each process.
         tensors = {x: self.accelerator.gather(tensors[x][None].to(device)) for x in tensors}
         if not self.accelerator.is_main_process:
             return
@@ -99,7 +100,7 @@ class TrainingState(NamedTuple):
 
 
 def save_checkpoint(run: Path, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-    """Write the checkpoint of a run; the previous one stays until the new one is complete."""
+    """Write the checkpoint of a run. Until it is complete, the previous checkpoint stays."""
     fresh, old = run / f"{NAME}.new", run / f"{NAME}.old"
     remove(fresh)
     fresh.mkdir(parents=True)
@@ -138,7 +139,10 @@ def load_checkpoint(run: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | Non
 
 
 def weight_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Return the model's tensors for `save_checkpoint`, without those that adapters freeze."""
+    """Return the model's tensors for `save_checkpoint`.
+
+    If the model has adapters, the frozen tensors are left out.
+    """
     weights = model.state_dict()
     frozen = has_adapters(model)
     return {f"model.{x}": weights[x] for x in weights if not (frozen and is_frozen(x))}

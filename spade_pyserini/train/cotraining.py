@@ -1,4 +1,4 @@
-"""Co-training: each encoder is fine-tuned on the samples that are hard for the other.
+"""Co-training: each encoder is fine-tuned on samples that are hard for the other encoder.
 
 The samples are read in blocks. The loss of each encoder is computed for every sample of the block
 (Eq. 11 with one negative). The tau percent of the samples with the largest losses are queued for
@@ -31,7 +31,7 @@ class Exchange(NamedTuple):
 
     @property
     def overlap(self) -> float:
-        """The share of an encoder's hard samples that are also hard for the other."""
+        """The share of an encoder's hard samples that are also hard for the other encoder."""
         return len(set(self.weighting) & set(self.expansion)) / len(self.weighting)
 
 
@@ -46,7 +46,7 @@ class Cotraining:
         self.queues: dict[str, list[int]] = {"weighting": [], "expansion": []}
 
     def exchange(self, block: list[int]) -> Exchange:
-        """Queue the hard samples of each encoder for the other."""
+        """Queue the hard samples of each encoder for the other encoder."""
         count = max(1, math.floor(len(block) * self.objective.recipe.cotraining.tau / 100))
         hard = Exchange(
             weighting=hardest(self.objective, partial(self.encode, "weighting"), block, count),

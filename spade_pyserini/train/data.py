@@ -68,7 +68,7 @@ def load_training_data(
 ) -> TrainingData:
     """Read all collections of the recipe; names are looked up below ``data_dir``.
 
-    ``unlabelled`` is called to make the samples of collections without qrels and triples.
+    ``unlabelled`` returns the samples of a collection that has neither qrels nor triples.
     """
     collections = recipe.training_collections
     if len({bool(collection.teacher) for collection in collections}) > 1:
@@ -154,7 +154,10 @@ def _read_samples(
 def _read_documents(
     collection: TrainingCollection, samples: list[Sample], data_dir: DataDir
 ) -> dict[str, str]:
-    """Return the texts of the samples' documents by docid, if they are in the corpus."""
+    """Return the texts of the samples' documents by docid.
+
+    Documents that are not in the corpus are left out.
+    """
     wanted = {docid for sample in samples for docid in sample.docids}
     corpus = open_documents(collection, data_dir)
     return {
@@ -184,7 +187,7 @@ def _with_documents(
 
 
 def read_teacher(path: Path, samples: list[Sample]) -> dict[str, dict[str, float]]:
-    """Return a TREC run's scores by query and document.
+    """Return the scores of a TREC run by query and document.
 
     Raises `InputError` if a document of a sample has no score, or if a sample has no negative.
     """

@@ -1,4 +1,4 @@
-"""A collection to validate on, and the exact scores of all its documents for all its queries."""
+"""A validation collection, and the exact scores of all its documents for all its queries."""
 
 from __future__ import annotations
 
@@ -41,18 +41,20 @@ COUNTED_LENGTH = 256  # documents are cut to this many WordPieces to count their
 
 
 class Mixture(NamedTuple):
-    """How the vectors of a document are aggregated: alpha (Eq. 10), and the pruning ratio."""
+    """How the two vectors of a document are aggregated: alpha (Eq. 10), and the pruning ratio."""
 
     alpha: float
     prune_ratio: float = 0.0
 
 
 class Scores(NamedTuple):
-    """Scores of all documents for all topics, and totals over the documents.
+    """The result of `DevSet.scores`.
 
-    relevance [mixtures, topics, documents]: the scores. terms [mixtures]: number of terms with a
-    weight above 0 in the aggregated vectors. expanded: number of terms from the expansion encoder.
-    weighting_sum, expansion_sum: the sum of the weights from each of the two encoders.
+    relevance [mixtures, topics, documents]: the score of each document for each topic.
+    terms [mixtures]: the number of weights above 0 in the aggregated vectors of all documents.
+    expanded: the number of weights above 0 in the expansion vectors of all documents.
+    weighting_sum: the sum of all weights in the weighting vectors of all documents.
+    expansion_sum: the sum of all weights in the expansion vectors of all documents.
     """
 
     relevance: Tensor
@@ -86,7 +88,7 @@ class DevSet:
     def scores(
         self, model: SpadeModel, mixtures: Sequence[Mixture], precision: str = "no"
     ) -> Scores:
-        """Encode all documents once and score them for all topics, for each mixture."""
+        """Encode all documents once; for each mixture, score all documents for all topics."""
         weights = model.query_weights * corpus_weights(model, self.counts)
         queries = query_vectors(model, [topic.text for topic in self.topics])
         terms = queries.any(dim=0)  # terms that are in no query do not change the scores
@@ -105,7 +107,7 @@ class DevSet:
                 sums[encoder] += float((vectors * weights).sum())
             if not pruned:
                 numbers += _count_terms(own, added, [alpha for alpha, _ in mixtures])
-            # Pruning needs all terms: the largest weight may be that of a term in no query.
+            # Pruning needs all terms: the term with the largest weight may be in no query.
             columns = slice(None) if pruned else terms
             own, added = (vectors[:, columns] * weights[columns] for vectors in (own, added))
             for number, (alpha, ratio) in enumerate(mixtures):
@@ -118,7 +120,10 @@ class DevSet:
         return Scores(relevance, numbers, expanded, *sums)
 
     def batches(self, ids: list[list[int]]) -> Iterator[tuple[list[list[int]], list[int]]]:
-        """Yield the documents in batches. A progress bar is shown below that of the training."""
+        """Yield batches of documents, each with the positions of its documents in ``ids``.
+
+        A progress bar is shown below the progress bar of the training.
+        """
         with counting_bar(f"validating {self.name}", "documents", len(ids), leave=False) as bar:
             for batch, positions in batches(ids, BATCH_TOKENS):
                 yield batch, positions
@@ -150,7 +155,7 @@ class DevSet:
 
 
 def _count_terms(own: Tensor, added: Tensor, alphas: list[float]) -> Tensor:
-    """Count the terms of the aggregated vectors for each alpha, [alphas]."""
+    """Return the number of terms of the aggregated vectors for each alpha, [alphas]."""
     only = {0.0: own > 0, 1.0: added > 0}  # with alpha 0 or 1, only one encoder contributes
     numbers = {alpha: int(terms.sum()) for alpha, terms in only.items()}
     either = int((only[0.0] | only[1.0]).sum())
@@ -163,7 +168,10 @@ def load_dev_sets(recipe: Recipe, wordpieces: WordPieces, data_dir: DataDir = No
 
 
 def _read_judged_topics(collection: DevCollection, data_dir: DataDir) -> tuple[list[Topic], Qrels]:
-    """Return the topics with judgements, or a sample of them spread evenly over the file."""
+    """Return the topics that have judgements, and these judgements.
+
+    If ``collection.sample`` is set, the topics are a sample, spread evenly over the file.
+    """
     judged = read_qrels(collection.qrels, data_dir=data_dir)
     topics = read_topics(collection.queries, data_dir=data_dir)
     topics = [topic for topic in topics if topic.qid in judged]
@@ -188,7 +196,10 @@ def _check_relevant_documents(
 
 
 def _pool(path: str, depth: int, qrels: Qrels) -> set[str]:
-    """Return the judged documents and the first ``depth`` documents of each query in a run."""
+    """Return the ids of all judged documents, and of the first documents in the run ``path``.
+
+    For each query, these are the first ``depth`` documents of the run, or all if ``depth`` is 0.
+    """
     pool = {docid for judged in qrels.values() for docid in judged}
     for ranking in read_run(path):
         if ranking.qid in qrels:

@@ -22,7 +22,7 @@ class HasCorpus(Protocol):
 
 
 class CorpusSource(NamedTuple):
-    """A corpus by its name or path, and its columns; columns that are not given are guessed."""
+    """The name or path of a corpus, and its columns. Columns that are not given are guessed."""
 
     corpus: str
     id_field: str | None = None

@@ -9,7 +9,7 @@ from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.tensors import pad_batch
 
 ENCODERS = ("weighting", "expansion")
-SIMILAR = 16  # documents that are padded to the same length
+SIMILAR = 16  # number of documents that are padded to the same length
 
 
 def encode_documents(

@@ -19,8 +19,8 @@ from spade_pyserini.train.step import LossParts
 class ScoredBatch(NamedTuple):
     """A batch with the vectors and scores of one encoder.
 
-    samples: indexes of the samples. docids: their positives in the same order, then their
-    negatives. queries [Q, |V|], documents [D, |V|]: vectors. relevance [Q, D]: scores.
+    samples: indexes of the samples. docids: the positives of the samples in the same order, then
+    the negatives. queries [Q, |V|], documents [D, |V|]: vectors. relevance [Q, D]: scores.
     expansion: whether the expansion encoder is trained (Eq. 12). pruning: whether documents are
     pruned, as in fine-tuning.
     """
@@ -51,7 +51,7 @@ class Extension:
     def pair_scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor | None:
         """Return scores [Q] that replace Eq. 1, or None to keep Eq. 1.
 
-        Score i is that of document i for query i.
+        Element i is the score of document i for query i.
         """
         return None
 
@@ -60,7 +60,7 @@ class Extension:
         return {}
 
     def optimizers(self) -> dict[str, torch.optim.Optimizer]:
-        """Return further optimizers by name; each makes a step when an encoder's optimizer does."""
+        """Return further optimizers by name. They make a step when an encoder makes a step."""
         return {}
 
     def after_step(self) -> None:
@@ -80,7 +80,10 @@ class Extensions:
         return text
 
     def scores(self, samples: list[int], queries: Tensor, documents: Tensor) -> Tensor:
-        """Return the scores [Q, D] of the first extension that computes them, or those of Eq. 1."""
+        """Return a score for every query and every document, [Q, D].
+
+        The first extension that computes scores is used. If there is none, Eq. 1 is used.
+        """
         for extension in self.extensions:
             relevance = extension.scores(samples, queries, documents)
             if relevance is not None:

@@ -14,11 +14,11 @@ from spade_pyserini.train.settings import check, check_not_negative, check_posit
 class Teacher:
     """A stronger model whose scores are learned in training: a table ``[[teaching.teachers]]``.
 
-    model: its folder, which may hold an ONNX model, or its Hugging Face name.
+    model: the folder of the model, which may hold an ONNX model, or its Hugging Face name.
     kind: ``cross-encoder`` or ``bi-encoder``.
-    weight: factor of its scores. These are the cosines of a bi-encoder, or the outputs of a
-        cross-encoder.
-    max_length: tokens of a text, or of a pair of texts, that it reads.
+    weight: factor of the teacher's scores. The scores of a bi-encoder are cosines. The scores of a
+        cross-encoder are the outputs of the model.
+    max_length: number of tokens that the model reads of a text, or of a pair of texts.
     pooling, query_prefix: only for a bi-encoder, see
         `spade_pyserini.models.bi_encoder.open_bi_encoder`.
     """
@@ -58,17 +58,19 @@ class DistillationSettings:
 
     teacher: a TREC run with a teacher's score of every document of every sample. The stage
         ``teach`` writes such runs.
-    dense_teacher: a bi-encoder that scores every query with every document of its batch, instead
-        of ``teacher`` or in addition: a sentence-transformers model, ``minilm``, or the model of a
-        table ``[[teaching.teachers]]``, with the settings of that table.
+    dense_teacher: a bi-encoder that scores every query with every document of its batch. It can be
+        used with or without ``teacher``. The value is a sentence-transformers model, ``minilm``, or
+        the ``model`` of a table ``[[teaching.teachers]]``. In the last case, the settings
+        max_length, pooling and query_prefix of this table apply.
     teacher_scale: factor of the dense teacher's cosines.
-    teacher_bm25: factor of the BM25 scores that are added to the dense teacher's; 0 for none.
+    teacher_bm25: factor of BM25's scores, which are added to the dense teacher's scores; 0 adds no
+        BM25 scores.
     loss: ``kl`` or ``margin_mse``.
     distillation_weight: weight of this loss.
     dense_weight: a further factor of the dense teacher's loss.
-    pool_queries: each document of a batch is compared with this many queries, the nearest ones
-        of a pool, see `spade_pyserini.train.beyond.query_pool`; 0 for no pool. The teachers are the
-        bi-encoders of the tables ``[[teaching.teachers]]``.
+    pool_queries: number of queries from a pool that each document of a batch is compared with: the
+        nearest queries, see `spade_pyserini.train.beyond.query_pool`. 0 means that there is no
+        pool. The teachers are the bi-encoders of the tables ``[[teaching.teachers]]``.
     pool: names or paths of topics for the pool, in addition to the training queries.
     pool_weight: weight of the loss of the pool.
     """
@@ -99,8 +101,10 @@ class DistillationSettings:
 class TermWeightSettings:
     """Beyond the paper: weights of query terms, and of terms in documents.
 
-    idf: weights of query terms: ``none``, ``counted`` in the training documents, or ``learned``,
-        starting from the counted ones, with the learning rate idf_rate.
+    idf: how the weights of query terms are set. ``none``: they are not changed. ``counted``: they
+        are computed from the idf in the training documents. ``learned``: they start with these
+        values and are trained.
+    idf_rate: learning rate of the weights of query terms.
     corpus_idf, saturate, forms: as in `SpadeConfig`; None means the value of ``init``. Each
         collection has its own idf. ``saturate`` applies to each encoder separately in training, and
         to the aggregated vector in encoding. ``forms`` is for English only.

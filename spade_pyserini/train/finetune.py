@@ -4,8 +4,8 @@
     spade finetune --pairs questions-and-answers.csv --output my-model
 
 Hard negatives come from BM25. Without dev judgements, a part of the queries is held out. The
-architecture is that of the model, and the number of steps follows from the number of pairs. BM25,
-the model before training, and the model after it are measured on the same documents.
+architecture of the model is kept, and the number of steps follows from the number of pairs. BM25,
+the model before training, and the model after training are measured on the same documents.
 
 ::
 
@@ -13,9 +13,9 @@ the model before training, and the model after it are measured on the same docum
     my-model/dev.qrels.txt      judgements of the held-out queries
     my-model/train.qrels.txt    judgements of the other queries
     my-model/pairs/             with --pairs, the queries, judgements and documents of the pairs
-    my-model/inputs/            queries and judgements from tables whose columns are named
+    my-model/inputs/            queries and judgements from tables whose columns the user names
     my-model/mined/             BM25's index and runs
-    my-model/results.json       the measures; the other files are those of `spade train`
+    my-model/results.json       the measures; `spade train` describes the other files
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Row(NamedTuple):
 
 
 class FinetuneResult(NamedTuple):
-    """The folder of the model, the measures, and the number of dev queries and documents."""
+    """The folder of the model, the measures, and the numbers of dev queries and of documents."""
 
     model: Path
     rows: list[Row]
@@ -80,7 +80,7 @@ class FinetuneResult(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """The MRR@10 of the fine-tuned model minus that of the model before training."""
+        """The difference in MRR@10 between the fine-tuned model and the model before training."""
         return self.rows[-1].mrr - self.rows[-2].mrr
 
 
@@ -94,7 +94,7 @@ def finetune(
 ) -> FinetuneResult:
     """Fine-tune a model; returns its folder and the measures before and after.
 
-    ``inputs`` is the result of `prepare_inputs`, if that was called before.
+    ``inputs`` is the result of `prepare_inputs`. If None, `prepare_inputs` is called.
     """
     start = time.perf_counter()
     folder = Path(output)
@@ -124,7 +124,7 @@ def finetune(
 
 
 def _recipe(options: FinetuneOptions, inputs: FinetuneInputs, queries: QuerySplit) -> Recipe:
-    """Return a recipe with the architecture of the model, small rates and a dense teacher."""
+    """Return a recipe with the model's architecture, small learning rates and a dense teacher."""
     config, source = inputs.config, inputs.corpus
     steps = options.steps or math.ceil(queries.pairs * EPOCHS / BATCH)
     if options.steps is None:
@@ -194,7 +194,7 @@ class _Before(NamedTuple):
 
 
 def _before(recipe: Recipe, name: str, pairs: int, data_dir: DataDir) -> _Before:
-    """Measure BM25 and the model before training, and how long a validation takes."""
+    """Measure BM25 and the model before training; measure also the time of a validation."""
     model = SpadeModel.from_pretrained(name).with_settings(max_length=recipe.model.max_length)
     (collection,) = recipe.dev_collections
     dev = DevSet(collection, model.wordpieces, data_dir)

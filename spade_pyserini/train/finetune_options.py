@@ -98,7 +98,8 @@ class FinetuneOptions:
 class FinetuneInputs(NamedTuple):
     """Documents, queries with judgements, and the settings of the model.
 
-    train: the queries to train on. If ``dev`` is None, a part of them is held out for validation.
+    train: the queries to train on. If ``dev`` is None, a part of these queries is held out for
+    validation.
     """
 
     corpus: CorpusSource
@@ -123,8 +124,9 @@ def prepare_inputs(
 ) -> FinetuneInputs:
     """Check the inputs; divide pairs into queries, judgements and documents, in ``folder``.
 
-    Tables whose columns are named are written there, too, as files that training can read. Loads
-    no model, so that a wrong path or column is reported at once.
+    Queries and judgements from tables whose columns the user names are written to ``folder``, too,
+    in a format that training can read. Loads no model, so that a wrong path or column is reported
+    at once.
     """
     config = SpadeConfig.load(resolve_model(options.model))
     if not config.trained:
@@ -153,7 +155,10 @@ def prepare_inputs(
 def _judged_queries(
     options: FinetuneOptions, folder: Path, data_dir: DataDir
 ) -> tuple[JudgedQueries | None, JudgedQueries | None]:
-    """Check and return the queries with judgements for training, and those for validation."""
+    """Check the inputs; return the training queries and the validation queries, with judgements.
+
+    None stands for queries that the user does not give.
+    """
     columns = options.topic_columns, options.qrels_columns
     train = dev = None
     if options.queries and options.qrels:

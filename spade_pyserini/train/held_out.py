@@ -1,4 +1,4 @@
-"""The queries that `finetune` trains on, and those that it holds out for validation."""
+"""Divide the queries of `finetune` into training queries and held-out validation queries."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ LEAST_QUERIES = 10
 
 
 class QuerySplit(NamedTuple):
-    """Queries and judgements to train and to validate on, and the number of training pairs.
+    """Queries and judgements to train on and to validate on.
 
-    ``parts`` holds the judgements that `write` writes, by path.
+    train, dev: the names or paths of the queries and of the judgements. pairs: the number of
+    training pairs. parts: the judgements that `write` writes, by path.
     """
 
     train: tuple[str, str]
@@ -34,7 +35,7 @@ class QuerySplit(NamedTuple):
     parts: dict[Path, Qrels]
 
     def write(self) -> None:
-        """Write the judgements of the held-out queries and those of the other queries."""
+        """Write two files: the judgements of the held-out queries and of the other queries."""
         for path, qrels in self.parts.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(path) as stream:
@@ -44,7 +45,10 @@ class QuerySplit(NamedTuple):
 def split_queries(
     options: FinetuneOptions, inputs: FinetuneInputs, folder: Path, data_dir: DataDir
 ) -> QuerySplit:
-    """Return the queries to train and to validate on; hold out dev queries if none are given."""
+    """Return the queries to train on and to validate on.
+
+    If the user gives no dev queries, a part of the queries is held out for validation.
+    """
     queries, qrels, _ = inputs.train
     judged = read_qrels(qrels, data_dir=data_dir)
     known = {topic.qid for topic in read_topics(queries, data_dir=data_dir)}
@@ -73,5 +77,5 @@ def split_queries(
 
 
 def _count_pairs(judgements: Iterable[dict[str, int]]) -> int:
-    """Return the number of relevant documents, over all queries."""
+    """Count the relevant documents of each query, and return the sum."""
     return sum(grade > 0 for grades in judgements for grade in grades.values())

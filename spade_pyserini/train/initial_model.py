@@ -72,7 +72,7 @@ def _term_weights(recipe: Recipe) -> dict[str, Any]:
 def refuse_changes(recipe: Recipe, model: SpadeModel, names: Iterable[str]) -> None:
     """Raise `UsageError` if the recipe changes one of these settings of ``init``.
 
-    For stages that cannot change them. names: settings of ``[term_weights]``.
+    names: settings of ``[term_weights]`` that the stage cannot change.
     """
     for name in names:
         wanted, actual = getattr(recipe.term_weights, name), getattr(model.config, name)

@@ -1,7 +1,7 @@
 """Queries and judgements in tables whose columns the user names, for `finetune`.
 
-Training reads its queries and judgements several times, without the names of the columns. Such a
-table is therefore written again, in a format whose columns are known.
+Training reads queries and judgements several times and does not know the columns that the user
+names. A table with such columns is therefore written again, in a format whose columns are known.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ Columns = tuple[TopicColumns, QrelsColumns]
 
 
 class JudgedQueries(NamedTuple):
-    """Names or paths of queries and judgements; ``contents`` has the files to write, by path."""
+    """Queries and judgements for training or validation.
+
+    queries, qrels: their names or paths. contents: the files among them that are not written yet,
+    as texts by path.
+    """
 
     queries: str
     qrels: str
@@ -35,7 +39,7 @@ class JudgedQueries(NamedTuple):
 def judged_queries(
     queries: str, qrels: str, columns: Columns, folder: Path, data_dir: DataDir
 ) -> JudgedQueries:
-    """Check queries and judgements; return their names or paths for training.
+    """Check queries and judgements; return the names or paths that training reads.
 
     For tables with named columns, these are paths in ``folder``. The files are not written yet.
     """
@@ -53,9 +57,10 @@ def judged_queries(
 
 
 def present_columns(queries: str, qrels: str, columns: Columns, data_dir: DataDir) -> Columns:
-    """Return the columns to read from validation data, which may have another format.
+    """Return the columns to read from validation data.
 
-    The columns of a file that has none of the named columns are guessed.
+    Validation data can have another format than training data: if a file has none of the named
+    columns, its columns are guessed.
     """
     topic_columns, qrels_columns = columns
     return (

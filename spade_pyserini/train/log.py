@@ -61,9 +61,9 @@ class RunLog:
 
 @cache
 def silence_writer_threads() -> None:
-    """Do not print operating-system errors, such as a full disk, in TensorBoard's threads.
+    """Suppress reports of operating-system errors, such as a full disk, in TensorBoard's threads.
 
-    The writer raises such an error again in its next call, so the error would be reported twice.
+    TensorBoard's writer raises such an error again in its next call, so it would be reported twice.
     """
     hook = threading.excepthook
 
@@ -76,7 +76,7 @@ def silence_writer_threads() -> None:
 
 
 def read_log(run: Path, event: str | None = None) -> list[dict[str, Any]]:
-    """Return the lines of a run's log, or only those of ``event``, without incomplete lines."""
+    """Return the complete lines of a run's log. With ``event``, return only lines of this event."""
     if not (run / FILE).exists():  # the run had neither steps nor validations
         return []
     lines: list[dict[str, Any]] = []

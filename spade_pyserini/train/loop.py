@@ -2,8 +2,8 @@
 
 In the warm-up stage, each encoder is trained alone on the same batches: the weighting encoder with
 Eq. 11, the expansion encoder with Eq. 12. In the fine-tuning stage, each encoder is trained on the
-samples that are hard for the other (co-training), with document-level pruning (top-k, Eq. 8) and
-corpus-level pruning.
+samples that are hard for the other encoder (co-training), with document-level pruning (top-k,
+Eq. 8) and corpus-level pruning.
 
     spade train --recipe smoke --output runs/train.smoke
 """
@@ -119,7 +119,7 @@ class Trainer(TrainingLoop):
 
     @property
     def pruning(self) -> bool:
-        """Whether the next step prunes, as the fine-tuning stage does."""
+        """Whether the next step prunes: in fine-tuning, if the expansion encoder is trained."""
         return not self.warming_up and "expansion" in self.trained
 
     def train_step(self) -> dict[str, float]:
@@ -146,7 +146,7 @@ class Trainer(TrainingLoop):
         return parts
 
     def next_hard_batch(self, encoder: str) -> list[int]:
-        """Return the next samples for an encoder: those that are hard for the other encoder."""
+        """Return the next samples for an encoder, which are hard for the other encoder."""
         size = self.recipe.optimization.batch_size
         while len(self.cotraining.queues[encoder]) < size:
             self.model.eval()

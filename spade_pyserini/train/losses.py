@@ -17,7 +17,7 @@ def scores(queries: Tensor, documents: Tensor) -> Tensor:
 
 
 def pair_scores(queries: Tensor, documents: Tensor) -> Tensor:
-    """Eq. 1 for each query with the document in the same row, [Q]."""
+    """Eq. 1: the inner product of each query with the document in the same row, [Q]."""
     return (queries * documents).sum(-1)
 
 
@@ -40,9 +40,10 @@ def pointwise_loss(queries: Tensor, positives: Tensor) -> Tensor:
 
 
 def sample_losses(positives: Tensor, negatives: Tensor) -> Tensor:
-    """Eq. 11 of each sample with a single negative, [Q]. Co-training selects samples by this loss.
+    """The loss of Eq. 11 for each sample, computed with one negative, [Q].
 
-    positives [Q], negatives [Q]: scores of each query's positive and of one negative.
+    positives [Q]: the score of each query's positive. negatives [Q]: the score of one negative of
+    each query. Co-training selects samples by this loss.
     """
     pairs = torch.stack([positives, negatives], dim=-1)
     return -functional.log_softmax(pairs, dim=-1)[:, 0]

@@ -1,6 +1,6 @@
 """Hard negatives: documents that BM25 ranks high for a query and that are not judged relevant.
 
-If BM25 finds too few of them for a training query, random documents are added.
+If BM25 finds too few such documents for a training query, random documents are added.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The loss of a batch: Eq. 11 or Eq. 12 on all its documents."""
+"""The loss of a batch: Eq. 11 or Eq. 12, with all documents of the batch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class Objective(RankingObjective):
     def loss(
         self, samples: list[int], documents: Tensor, *, expansion: bool, pruning: bool = True
     ) -> LossParts:
-        """Return losses by name: Eq. 11 (Eq. 12 with ``expansion``), and those of extensions.
+        """Return the parts of the loss by name, including the losses of extensions.
+
+        Without ``expansion``, the loss is that of Eq. 11. With ``expansion``, it is that of Eq. 12.
 
         documents [D, |V|]: vectors of `documents(samples)`.
         """
@@ -40,7 +42,7 @@ class Objective(RankingObjective):
         relevance = self.extensions.scores(samples, queries, documents)
         parts = {"ranking": self.ranking_loss(samples, docids, relevance)}
         if expansion:
-            # A removed term is in no document, so documents cannot be trained to have it.
+            # Pruning has removed some terms from all document vectors. These terms are ignored.
             terms = queries * self.model.kept
             pointwise = losses.pointwise_loss(terms, documents[: len(samples)])
             parts["pointwise"] = self.recipe.losses.lambda_ * pointwise
@@ -48,9 +50,10 @@ class Objective(RankingObjective):
         return parts | self.extensions.losses(batch)
 
     def sample_losses(self, samples: list[int], positives: Tensor, negatives: Tensor) -> Tensor:
-        """Return Eq. 11 of each sample with a single negative, [Q].
+        """Return the loss of Eq. 11 for each sample, computed with one negative, [Q].
 
-        positives, negatives [Q, |V|]: document vectors.
+        positives [Q, |V|]: the vector of each sample's positive. negatives [Q, |V|]: the vector of
+        one negative of each sample.
         """
         queries = self.queries(samples)
         good, bad = (

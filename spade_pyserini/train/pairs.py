@@ -1,4 +1,4 @@
-"""Pairs of a query and a relevant text in one table, divided into queries, judgements, documents.
+"""Divide a table of pairs (query, relevant text) into queries, judgements and documents.
 
 The files on the right are written from the table on the left::
 
@@ -8,7 +8,7 @@ The files on the right are written from the table on the left::
 
 A table is CSV, TSV, JSON lines, a JSON array or Parquet, or a folder of such files; a TSV file
 without a header has lines ``query <tab> text``. The same query may have several texts. With a
-corpus, the pairs name its documents by their ids, and no ``corpus.jsonl`` is written.
+corpus, the pairs contain ids of its documents, and no ``corpus.jsonl`` is written.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ GRADES = ("grade", "relevance", "label")
 
 
 class PairFiles(NamedTuple):
-    """The files that were written; ``corpus`` is the folder of ``corpus.jsonl``, or None."""
+    """The files that were written.
+
+    corpus: the folder of ``corpus.jsonl``, or None if the pairs belong to a given corpus.
+    """
 
     queries: Path
     qrels: Path
@@ -86,8 +89,12 @@ class _Columns(NamedTuple):
 
 @dataclass
 class _Collected:
-    """Query ids and document ids by text, documents by id, grades by query id and document id.
+    """The contents of all pairs.
 
+    queries: the id of each query text.
+    docids: the id of each document, by title and text.
+    documents: the documents by id.
+    grades: the grade of each pair, by query id and document id.
     places: the file and the line that each document id comes from.
     """
 
@@ -109,9 +116,9 @@ def split_pairs(
     """Write the pairs of ``path`` as queries, judgements and documents to ``folder``.
 
     ``fields`` and ``choice`` name columns; the others are guessed, and the guess is logged.
-    With ``corpus``, the pairs have ids of its documents, and their texts are not read. Pairs whose
-    document is not in the corpus are left out, with a warning. `InputError` is raised if no pair is
-    left. The parent of ``folder`` is the folder of the run, see `write_inputs`.
+    With ``corpus``, the pairs contain ids of its documents, and texts in the pairs are not read.
+    Pairs whose document is not in the corpus are left out, with a warning. `InputError` is raised
+    if no pair is left. The parent of ``folder`` is the folder of the run, see `write_inputs`.
     """
     with_corpus = corpus is not None
     collected = _Collected()
@@ -146,9 +153,9 @@ def _leave_out_unknown(pairs: _Collected, corpus: Corpus) -> None:
     docid, (path, line) = next(item for item in pairs.places.items() if item[0] in missing)
     problem = f"{corpus.source} has no document with the id {docid!r}"
     if not grades:
-        cure = f"the pairs must name its documents by their ids, such as {example!r}"
+        cure = f"each pair must contain the id of a document of the corpus, such as {example!r}"
         raise InputError(f"{problem}; {cure}", path, line)
-    message = "%s:%d: %s; %d of %d pairs are left out, because their documents do not exist"
+    message = "%s:%d: %s; %d of %d pairs are left out, because the corpus lacks their documents"
     logger.warning(message, path, line, problem, number - len(grades), number)
     pairs.grades = grades
     judged = {qid for qid, _ in grades}

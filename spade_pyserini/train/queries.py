@@ -20,7 +20,7 @@ class HasTerms(Protocol):
 
 
 def query_vectors(model: HasTerms, texts: list[str]) -> Tensor:
-    """Return vectors [queries, |V|], with 1 for the terms of each query and 0 for all others."""
+    """Return boolean vectors [queries, |V|]: 1 for the terms of each query, 0 for all others."""
     vectors = torch.zeros(len(texts), len(model.kept))
     for row, text in enumerate(texts):
         vectors[row, model.wordpieces.query_ids(text)] = 1

@@ -1,4 +1,4 @@
-"""Random negatives, for queries for which BM25 finds too few documents that are not relevant."""
+"""Random negatives, for training queries with too few BM25 hits that are not relevant."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POOL = 10_000  # documents of the corpus from which the negatives of all queries
 def lacks_negatives(ranking: Ranking, grades: Mapping[str, int], wanted: int) -> bool:
     """Return whether a ranking has fewer than ``wanted`` hits that are not relevant.
 
-    False if the query has no relevant document.
+    Returns False if the query has no relevant document.
     """
     others = sum(grades.get(hit.docid, 0) <= 0 for hit in ranking.hits)
     return others < wanted and any(grade > 0 for grade in grades.values())
@@ -34,9 +34,10 @@ def random_pool(documents: Iterable[Document], seed: int, size: int = POOL) -> l
 def with_random_negatives(
     ranking: Ranking, grades: Mapping[str, int], pool: list[str], number: int, seed: int
 ) -> Ranking:
-    """Return the ranking with up to ``number`` documents of the pool after its last hit.
+    """Append up to ``number`` documents of the pool to a ranking, and return the new ranking.
 
-    The documents depend only on the pool, the seed and the query id. None of them is relevant.
+    The added documents depend only on the pool, the seed, the judgements and the ranking. None of
+    them is relevant.
     """
     excluded = {hit.docid for hit in ranking.hits}
     excluded.update(docid for docid, grade in grades.items() if grade > 0)

@@ -14,7 +14,7 @@ from spade_pyserini.train.recipe import Recipe
 
 
 class RankingObjective:
-    """Returns the documents of a batch and its ranking loss.
+    """Returns the documents and the ranking loss of a batch.
 
     The samples of a batch are given as indexes into ``data.samples``.
     """
@@ -32,18 +32,18 @@ class RankingObjective:
             }
 
     def documents(self, samples: Sequence[int]) -> list[str]:
-        """The docids of a batch: all positives, then all hard negatives."""
+        """Return the docids of a batch: all positives, then all hard negatives."""
         batch = [self.data.samples[sample] for sample in samples]
         positives = [sample.positive for sample in batch]
         return positives + [docid for sample in batch for docid in sample.negatives]
 
     def ids(self, docids: list[str]) -> list[list[int]]:
-        """The WordPiece ids of documents."""
+        """Return the WordPiece ids of documents."""
         texts = [self.data.documents[docid] for docid in docids]
         return self.wordpieces.document_ids(texts, self.recipe.model.max_length)
 
     def ranking_loss(self, samples: list[int], docids: list[str], relevance: Tensor) -> Tensor:
-        """The ranking loss (Eq. 11), multiplied by ``ranking_weight`` of the recipe.
+        """Return the ranking loss (Eq. 11), multiplied by ``ranking_weight`` of the recipe.
 
         relevance [Q, D]: the scores of the documents ``docids`` for the queries of the samples.
         The other relevant documents of a query in the batch are not used as its negatives.

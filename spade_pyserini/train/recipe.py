@@ -93,7 +93,7 @@ class Recipe:
 
     @property
     def dev_collections(self) -> tuple[DevCollection, ...]:
-        """The collections to validate on, or none."""
+        """The collections to validate on; empty if there is no validation."""
         settings = self.validation
         for collection in settings.collections:
             if not (collection.queries and collection.qrels):
@@ -116,7 +116,7 @@ class Recipe:
         return (self._with_corpus(collection),)
 
     def _with_corpus(self, collection: DevCollection) -> DevCollection:
-        """Add the training corpus and its columns, unless the collection has another corpus."""
+        """Set the training corpus and its columns, unless the collection has another corpus."""
         data = self.data
         if collection.corpus not in ("", data.corpus):
             return collection

@@ -20,7 +20,7 @@ PARTS = (
 
 
 def draw_curves(run: Path) -> Path:
-    """Write ``curves.png``: the losses above, MRR@10 below. Returns its path."""
+    """Write ``curves.png``: the losses above, MRR@10 below. Returns the path of the file."""
     steps, validations = read_log(run, "step"), read_log(run, "validation")
     figure = Figure(figsize=(8, 6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)

@@ -68,8 +68,9 @@ class Run(NamedTuple):
     def check_recipe(self) -> bool:
         """Return whether the folder has a run of this recipe.
 
-        Raises `OutputExistsError` if it has a run of another recipe, unless that run was stopped
-        before its first checkpoint: then there is nothing to lose, and a new run may replace it.
+        Raises `OutputExistsError` if the folder has a run of another recipe that may have written
+        results. A run that stopped before its first checkpoint has no results, and a new run may
+        replace it.
         """
         path = self.folder / RECIPE
         if not path.exists():
@@ -94,7 +95,7 @@ class Run(NamedTuple):
     def _is_finished(self, resume: bool) -> bool:
         """Return whether the run is complete; warn if there is nothing to ``resume``.
 
-        It is called before the data is read, because reading takes long.
+        This method is called before the data is read, because reading takes long.
         """
         if not self.check_recipe():
             if (self.folder / RECIPE).exists():

@@ -43,9 +43,10 @@ def spread(items: Sequence[T], number: int) -> list[T]:
 
 
 def choose_negatives(docids: list[str], number: int, settings: DataSettings) -> list[str]:
-    """Return ``number`` ranked documents, or all if there are fewer.
+    """Return ``number`` of the ranked documents, or all if there are fewer.
 
-    ``settings.choose_negatives`` decides whether they are the first ones or spread evenly.
+    ``settings.choose_negatives`` decides whether these are the first documents, or documents that
+    are spread evenly over the ranking.
     """
     if settings.choose_negatives == "spread" and number:
         return spread(docids, number)

@@ -30,8 +30,8 @@ Model = TypeVar("Model", bound=nn.Module)
 class Selection(ABC, Generic[Model]):
     """Validates the model and saves the best one in the folder ``best`` of the run.
 
-    best: step, MRR@10 and settings of the best model. worse: number of validations since the best
-    one.
+    best: step, MRR@10 and settings of the best model. worse: number of validations since the
+    validation of the best model.
     """
 
     def __init__(self, recipe: Recipe, run: Path, dev: list[DevSet]) -> None:
@@ -72,7 +72,7 @@ class Selection(ABC, Generic[Model]):
     def keep(self, model: Model, figures: Any | None) -> dict[str, Any]:
         """Save the model as the best one; returns further values for ``best``.
 
-        ``figures`` are those of `validate`, or None without validation collections.
+        ``figures`` is the result of `validate`, or None without validation collections.
         """
 
 
@@ -98,7 +98,7 @@ class ModelSelection(Selection[SpadeModel]):
         return validate(model, self.dev, self.alphas, self.recipe.optimization.precision)
 
     def is_candidate(self, step: int) -> bool:
-        """Whether this step comes after warm-up; the strategy ``apart`` has no warm-up."""
+        """Whether this step comes after warm-up. With the strategy ``apart``, all steps do."""
         apart = self.recipe.cotraining.strategy == "apart"
         return step > self.recipe.optimization.warmup_steps or apart
 

@@ -36,10 +36,11 @@ class ModelSettings:
     Beyond the paper:
 
     adapter_rank, adapter_layers, decoder_rank: as in `SpadeConfig`.
-    expansion_terms: number of terms that documents can be expanded with: the most frequent terms of
-        the training documents. 0 means the terms of ``init`` or, without ``init``, all terms.
-    weighting_bias: approximate weight that a new weighting head gives to every term. With the
-        paper's 0 and some seeds, the last ReLU sets most weights to 0.
+    expansion_terms: documents can be expanded with this many terms, which are the most frequent
+        terms of the training documents. 0 means the terms of ``init`` or, without ``init``, all
+        terms.
+    weighting_bias: approximate weight that a new weighting head gives to every term. The paper uses
+        0; with some seeds, the last ReLU then sets most weights to 0.
     start_terms: for models with a masked-LM head. A new head gives a positive weight to half of the
         vocabulary, so the bias of its output layer is lowered before training such that a document
         has about this many terms. 0 does not change the bias. Systems other than SpaDE ignore this
@@ -83,7 +84,7 @@ class TrainingCollection:
     id_field, title_field, text_fields: as in `DataSettings`.
     teacher: as in `DistillationSettings`.
     share: relative share of the batches that come from this collection.
-    sample: only this many queries, spread evenly over the file; 0 means all.
+    sample: number of queries to use, spread evenly over the file; 0 means all.
     least_score: for queries without judgements, the lowest score of a first hit that counts as
         relevant, see `spade_pyserini.train.beyond.unlabelled`.
     """
@@ -116,9 +117,10 @@ class DataSettings:
     negatives: a TREC run from which hard negatives are drawn (N(q)). The other documents of the
         batch are negatives, too.
     hard_negatives: number of hard negatives for each query.
-    choose_negatives: which documents of the run become hard negatives: ``first``, the first ones
-        that are not relevant, or ``spread``, documents spread evenly over the ranking. In a run of
-        a teacher, many of the first documents are relevant but not judged, so prefer ``spread``.
+    choose_negatives: how hard negatives are chosen from the run's documents that are not relevant:
+        ``first`` takes the first documents, and ``spread`` takes documents spread evenly over the
+        ranking. In a run of a teacher, many of the first documents are relevant but not judged, so
+        prefer ``spread``.
     expansions: file with text to append to documents, see `spade_pyserini.corpora.expansions`.
     id_field, title_field, text_fields: columns of the corpus, as in `open_corpus`. By default they
         are guessed.
@@ -222,8 +224,8 @@ class CotrainingSettings:
         all samples, pruning from the start), ``joint`` (one loss of the aggregated vector), or
         only the ``weighting`` or the ``expansion`` encoder.
     joint_alpha: alpha of the aggregated vector in joint training (alpha, Eq. 10).
-    tau: an encoder is trained on this percentage of the samples of a block: those with the largest
-        losses of the other encoder (tau).
+    tau: an encoder is trained on this percentage of the samples of a block (tau). These samples
+        have the largest losses of the other encoder.
     block: number of samples in a block.
     """
 
@@ -261,9 +263,9 @@ class DevCollection:
     """One collection to validate on: a table ``[[validation.collections]]``.
 
     corpus: documents; if empty, the training corpus. queries, qrels: topics and judgements.
-    pool: a TREC run; only its documents and the judged ones are searched.
+    pool: a TREC run; only its documents and the judged documents are searched.
     depth: number of documents that are taken from ``pool`` for each query; 0 means all.
-    sample: only this many queries; 0 means all.
+    sample: number of queries to use, spread evenly over the file; 0 means all.
     expansions: as in `DataSettings`.
     id_field, title_field, text_fields: columns of ``corpus``, as in `DataSettings`. If ``corpus``
         is the training corpus, the default is the columns of the training corpus.
@@ -290,7 +292,8 @@ class ValidationSettings:
 
     dev_corpus, dev_queries, dev_qrels, dev_pool, dev_depth, dev_sample: as in `DevCollection`.
         Without queries and qrels there is no validation.
-    collections: several collections, instead of the ``dev_`` settings; figures are means over them.
+    collections: several collections, instead of the ``dev_`` settings. The figures of a validation
+        are means over all collections.
     validate_every: number of steps between validations.
     patience: training stops after this many validations without an improvement.
     alphas: values of alpha to choose from (alpha, Eq. 10); the paper's 0, 0.1, ... 1 if empty.

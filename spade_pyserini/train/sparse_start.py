@@ -1,4 +1,7 @@
-"""A sparse start. Without it, a new masked-LM head gives a weight to half of the vocabulary."""
+"""Start training with sparse vectors: lower the bias of a new masked-LM head.
+
+Without this, a new head gives a positive weight to half of the vocabulary.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ SAMPLE = 64  # texts from which the bias is computed
 def lower_expansion_bias(model: SpadeModel, texts: list[str], number: int) -> None:
     """Lower the bias of SpaDE's expansion head such that documents have about ``number`` terms.
 
-    Changes ``model``. With 0 as number, or without texts, nothing is changed.
+    Changes ``model``. If ``number`` is 0, or if there are no texts, nothing is changed.
     """
     if not (number and texts):
         return

@@ -30,7 +30,7 @@ def backward(
     micro_batch: int,
     parameters: Iterable[nn.Parameter],
 ) -> tuple[Tensor, dict[str, float]]:
-    """Add the gradient of the sum of all loss parts to the ``grad`` of ``parameters``.
+    """Backpropagate the sum of all parts of the loss to the ``grad`` of ``parameters``.
 
     ``documents`` is the input of ``encode`` for the complete batch, such as WordPiece ids; it is
     the same in every process. Each process encodes its share, so the number of documents must be

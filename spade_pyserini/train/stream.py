@@ -9,9 +9,10 @@ from torch import Tensor
 class SampleStream:
     """An endless stream of sample indexes whose order depends on the seed alone.
 
-    Each call of `take` draws one collection by its share, then reads the next samples of that
-    collection. Every epoch of a collection is a new permutation of its samples. ``state`` is all
-    that a checkpoint needs: the number of draws, and the position in each collection.
+    Each call of `take` draws a collection with a probability in proportion to its share, then reads
+    the next samples of this collection. Every epoch of a collection is a new permutation of its
+    samples. ``state`` is all that a checkpoint needs: the number of draws, and the position in each
+    collection.
     """
 
     def __init__(self, sizes: list[int], seed: int, shares: list[float] | None = None) -> None:

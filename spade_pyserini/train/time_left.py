@@ -31,7 +31,7 @@ class Work(NamedTuple):
 
 
 class TimeLeft:
-    """Call the object after each step. After a few steps, it logs how long the rest will take.
+    """Measures the first steps, then logs how long the rest takes. Call it after each step.
 
     The slowest and the fastest of these steps are ignored, so that a short interruption does not
     change the estimate. A run of fewer than four steps has no estimate.

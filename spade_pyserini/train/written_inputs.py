@@ -14,7 +14,7 @@ RESULTS = ("best", "checkpoint", "checkpoint.old", "finished")  # files of a run
 
 
 def write_inputs(contents: Mapping[Path, str], run: Path) -> None:
-    """Write ``contents``, the texts of files by their paths, into the folder of a run.
+    """Write files into the folder of a run; ``contents`` has the text of each file by its path.
 
     Raises `OutputExistsError` if the run has results that were trained with other contents.
     """

@@ -119,5 +119,5 @@ def test_pairs_whose_document_is_missing(
     call = ("finetune", "--corpus", goods, "--pairs", clicks, "--output", tmp_path / "mine")
     result = run(*call)
     assert result.code == 1
-    assert f"{clicks}:2: {goods} has no document with the id 'p1'; the pairs must" in result.err
+    assert f"{clicks}:2: {goods} has no document with the id 'p1'; each pair must" in result.err
     assert "such as 'P1'" in result.err

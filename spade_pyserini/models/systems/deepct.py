@@ -5,7 +5,7 @@
 
 Terms are words, and queries are boolean. The paper indexes tf_j as a term frequency and searches
 with BM25 (k1 10, b 0.9). Here, tf_j is the impact, and a score is the sum of the impacts of the
-query terms, without BM25's idf, saturation and document length.
+query terms, without BM25's idf, saturation and length normalization.
 
 - Dai, Callan: Context-aware term weighting for first-stage passage retrieval, SIGIR 2020,
   https://doi.org/10.1145/3397271.3401204

@@ -31,9 +31,11 @@ from spade_pyserini.records import RemovedTerm
 class SystemConfig:
     """The settings of a system; implements the interface `EncoderConfig`.
 
-    max_length: number of tokens of a document that are read. bits: bits of an impact. scale: the
-    impact of a weight of 1; None to calibrate it on the corpus. prune_ratio: terms below this
-    fraction of the document's largest weight are dropped. prompt: text before every document.
+    max_length: number of tokens of a document that are read.
+    bits: the size of an impact in bits.
+    scale: the impact of a weight of 1; None to calibrate it on the corpus.
+    prune_ratio: terms below this fraction of the document's largest weight are dropped.
+    prompt: text before every document.
     """
 
     max_length: int
@@ -177,7 +179,7 @@ class SystemEncoder:
     # From texts to vectors
 
     def cut_documents(self, texts: list[str]) -> list[DocumentIds]:
-        """Return the ids of documents, cut to ``max_length``, and the number of ids cut off."""
+        """Tokenize documents and cut them to ``max_length`` ids, see `DocumentIds`."""
         wordpieces, length = self.wordpieces, self.config.max_length
         prompted = [self.config.prompt + text for text in texts]
         documents = wordpieces.cut_documents(prompted, length)
@@ -190,12 +192,15 @@ class SystemEncoder:
         ]
 
     def columns(self, batch: list[list[int]]) -> Sequence[str]:
-        """Return the term of each column of the result of `weigh`."""
+        """Return the terms of the columns that `weigh` returns."""
         return self.model.columns(batch)
 
     @torch.inference_mode()
     def _weights(self, batch: list[list[int]]) -> Tensor:
-        """Encode documents without pruning, [batch, n]; zeros if all tokens are special tokens."""
+        """Encode documents without pruning, [batch, n].
+
+        The vector of a document that consists of special tokens is zero.
+        """
         with autocast(self.precision, self.device):
             vectors: Tensor = self.model(*pad_batch(batch, self.device)).float()
         if self.model.query_weights is not None:
@@ -213,7 +218,7 @@ class SystemEncoder:
         return self._prune(self._weights(batch))
 
     def components(self, batch: list[list[int]]) -> tuple[Tensor, Tensor]:
-        """Return the weights of the texts' own terms and those of added terms, [batch, n] each."""
+        """Return two tensors [batch, n]: weights of the texts' own terms, and of added terms."""
         weights, own = self._weights(batch), self.model.own_terms(batch)
         return weights * own, weights * ~own
 
@@ -228,7 +233,10 @@ class SystemEncoder:
     # From vectors to impacts by term
 
     def encode(self, texts: list[str], batch_size: int = 32) -> list[dict[str, int]]:
-        """Return the impacts of each text by term. A scale of None is calibrated on the texts."""
+        """Return the impacts of each text by term.
+
+        If the scale in ``config`` is None, it is calibrated on these texts.
+        """
         ids = [document.ids for document in self.cut_documents(texts)]
         batches = [ids[start : start + batch_size] for start in range(0, len(ids), batch_size)]
         weights = [self.weigh(batch) for batch in batches]
@@ -269,7 +277,7 @@ def _without_part_of_word(
     ``longer`` has the ids of the same document with one more WordPiece, which decides whether the
     cut is inside a word. A part of a word must not count as a word.
     """
-    ids, end = document.ids, len(document.ids) - 1  # the last id is that of [SEP]
+    ids, end = document.ids, len(document.ids) - 1  # the last id stands for [SEP]
     if longer[end] not in wordpieces.continuation_ids:
         return document
     start = end - 1

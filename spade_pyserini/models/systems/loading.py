@@ -101,7 +101,7 @@ def _spade(name: str | Path, device: str, query: str | None) -> SpadeEncoder:
 
 
 def _other_queries(encoder: SystemEncoder, query: str) -> QueryEncoder:
-    """Return the query encoder ``query``, which replaces the model's own."""
+    """Return the query encoder ``query``, to be used instead of the model's own query encoder."""
     if query == BOOLEAN:
         kind = WordQueries if encoder.model.terms_are_words else BooleanQueries
         return kind(encoder.wordpieces)

@@ -33,7 +33,8 @@ class MaskedLMSystem(System):
         self._output = next(name for name, x in masked_lm.named_modules() if x is output)
         parent, _, name = self._output.rpartition(".")
         setattr(masked_lm.get_submodule(parent), name, nn.Identity())
-        self.masked_lm = masked_lm  # without its output layer: ``logits`` are that layer's input
+        # Without the output layer, the attribute ``logits`` of a result is the input of that layer.
+        self.masked_lm = masked_lm
 
     @classmethod
     def from_backbone(cls, backbone: Backbone) -> Self:
@@ -61,7 +62,7 @@ class MaskedLMSystem(System):
         self.bias.data -= amount
 
     def normalise(self, input_ids: Tensor, attention_mask: Tensor) -> None:
-        """Scale a new head such that the weights of terms in these texts are not too large.
+        """Scale a new head, so that the weights of terms in these texts are not too large.
 
         By default, nothing is changed, because weights that are logarithms are small.
         """

@@ -51,7 +51,7 @@ class NeuralQueries:
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str]) -> list[dict[str, int]]:
-        """Return the weights of each query's terms, scaled and rounded, without zeros."""
+        """Return, for each query, the weights of its terms, scaled and rounded, without zeros."""
         vectors: list[dict[str, int]] = []
         for start in range(0, len(texts), BATCH):
             prompted = [self.prompt + text for text in texts[start : start + BATCH]]

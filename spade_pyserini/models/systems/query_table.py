@@ -1,4 +1,4 @@
-"""Tables of query term weights: multiplied into document vectors, or used to encode queries."""
+"""Tables of query term weights, which multiply document vectors or are used to encode queries."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ KNOWN = """the known systems:
 
 
 def recognise(folder: Path) -> str:
-    """Return the name of the system of the model in ``folder``: a constant of this module.
+    """Return the system that the model in ``folder`` belongs to, a constant of this module.
 
     Raises `InputError` if the model belongs to no known system, or if it needs its own code.
     """

@@ -30,7 +30,7 @@ def save_system(system: System, folder: Path, max_length: int, *, half: bool = F
     with temporary_folder(folder) as temporary:
         staging = temporary / folder.name
         staging.mkdir()
-        # The complete settings of the transformer, and the class name that identifies the system.
+        # `architectures` is the class name from which `recognise` identifies the system.
         write_json(staging / CONFIG, {**_plain(config), "architectures": [merged.architecture]})
         write_json(staging / "tokenizer_config.json", _tokenizer_config(max_length))
         merged.wordpieces.save(staging / "tokenizer.json")
@@ -42,7 +42,10 @@ def save_system(system: System, folder: Path, max_length: int, *, half: bool = F
 
 
 def without_adapters(system: System) -> System:
-    """Return a copy with adapters merged into the weights; without adapters, the system itself."""
+    """Return a copy of the system with the adapters merged into the weights.
+
+    A system without adapters is returned unchanged.
+    """
     if not has_adapters(system):
         return system
     merged = copy.deepcopy(system)
@@ -52,7 +55,7 @@ def without_adapters(system: System) -> System:
 
 
 def _plain(config: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings without those that describe the files of the original model."""
+    """Leave out the settings that describe the files of the original model."""
     left_out = ("_name_or_path", "dtype", "torch_dtype", "transformers_version")
     return {name: value for name, value in config.items() if name not in left_out}
 

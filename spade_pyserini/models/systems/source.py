@@ -1,4 +1,4 @@
-"""The argument of the functions that load a system: where the model is, and its name."""
+"""The argument of the functions that load a system: the folder and the name of the model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 class Source(NamedTuple):
     """A model to load.
 
-    folder: where its files are. name: the model's name in manifests. fold: multiply document
+    folder: the folder of the model. name: the model's name in manifests. fold: multiply document
     vectors by the weights of query terms, if the model has a table of such weights.
     """
 

@@ -37,6 +37,6 @@ def load_sparse_encoder(source: Source) -> SystemEncoder:
 
 
 def _load(files: SpladeFiles) -> tuple[Splade, int]:
-    """Load a masked-LM model with SPLADE pooling; return it and its maximum number of tokens."""
+    """Load a model with SPLADE pooling; return the system and its maximum number of tokens."""
     system = load_masked_lm_system(files.folder, sum_pooling=files.sum_pooling, twice=files.twice)
     return system, max_length(files.folder, system.masked_lm.config, files.max_length)

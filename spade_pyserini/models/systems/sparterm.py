@@ -10,7 +10,7 @@ Queries are encoded in the same way by the same model. The paper does not say ho
 over the tokens; here it is the maximum, so a gate opens if sigmoid(gate_ij) is above 0.5 for at
 least one token.
 
-No checkpoint was published. In the layout here, config.json is that of a masked-LM model, with the
+No checkpoint was published. In the layout here, config.json describes a masked-LM model, with the
 architecture SparTerm and with c as ``importance_scale``. The weights are the tensors of two
 masked-LM models, with the prefixes ``importance.`` and ``gate.``.
 

@@ -64,7 +64,7 @@ class Splade(MaskedLMSystem):
 
     @property
     def left_out(self) -> frozenset[int]:
-        """Empty: the model also encodes queries, and its queries contain special tokens, too."""
+        """No ids: the same model encodes queries, and query vectors contain special tokens."""
         return frozenset()
 
     @property
@@ -115,8 +115,8 @@ def load_masked_lm_system(
 def load_splade(source: Source) -> SystemEncoder:
     """Load a masked-LM checkpoint.
 
-    If the folder has the file `IDF`, query terms have the weights in that file. Otherwise, the
-    model encodes documents and queries.
+    If the folder has the file `IDF`, query terms have the weights in that file. If it has no
+    such file, the model encodes documents and queries.
     """
     folder = source.folder
     system = load_masked_lm_system(folder)

@@ -13,14 +13,17 @@ from spade_pyserini.models.wordpieces import WordPieces
 
 
 class Part(NamedTuple):
-    """A transformer in a system: it is the attribute ``name`` of the module ``owner``."""
+    """A transformer in a system, which is the attribute ``name`` of the module ``owner``."""
 
     owner: nn.Module
     name: str
 
 
 class Published(NamedTuple):
-    """The contents of ``config.json``, and the tensors by their names in published models."""
+    """A system in the layout of published models.
+
+    config: the contents of ``config.json``. tensors: the tensors by their names in the files.
+    """
 
     config: dict[str, Any]
     tensors: dict[str, Tensor]
@@ -29,8 +32,9 @@ class Published(NamedTuple):
 class System(nn.Module):
     """A document encoder as a PyTorch module; subclasses implement `forward`.
 
-    ``kept`` [|V|] is True for the terms that vectors may contain. ``query_weights`` [|V|] is the
-    weight of each term in queries, or None; `SystemEncoder` multiplies document vectors by it.
+    ``kept`` [|V|] is True for the terms that vectors may contain. ``query_weights`` [|V|] has the
+    weight of each term in queries, or is None. `SystemEncoder` multiplies document vectors by these
+    weights.
     """
 
     name: ClassVar[str]
@@ -77,7 +81,7 @@ class System(nn.Module):
         self.kept[sorted(terms)] = False
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Encode documents: input_ids, attention_mask [batch, length] to weights [batch, n]."""
+        """Encode documents, given by two tensors [batch, length]; returns weights [batch, n]."""
         raise NotImplementedError
 
     def query_vectors(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -86,7 +90,10 @@ class System(nn.Module):
         return vectors
 
     def columns(self, batch: list[list[int]]) -> Sequence[str]:
-        """Return the terms of `forward`'s n columns: the vocabulary, unless terms are words."""
+        """Return the terms of the n columns that `forward` returns.
+
+        These are the terms of the vocabulary, except in systems whose terms are words.
+        """
         return self.wordpieces.terms
 
     def own_terms(self, batch: list[list[int]]) -> Tensor:

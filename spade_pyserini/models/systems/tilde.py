@@ -9,7 +9,7 @@ added to the logarithms:
 
     w_j = ReLU(log P(j | d) - log(LEAST))
 
-Except for this lower limit, the ranking is that of TILDE: a query term adds the same constant to
+Except for this lower limit, the ranking is the same as in TILDE: a query term adds one constant to
 the scores of all documents. Queries are boolean. TILDE also predicts the terms with which documents
 are expanded for TILDEv2 (`spade expand`).
 

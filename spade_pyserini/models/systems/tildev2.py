@@ -4,8 +4,8 @@
 
 for the term j and the hidden states h_i of the tokens t_i. A repeated token has its largest weight.
 Documents are encoded as in uniCOIL, but queries are boolean: no model encodes them. The model
-expects expanded documents (`spade encode --expansions`): in the paper, TILDE predicts 200 terms for
-each document, and those that the document does not contain are appended to it.
+expects expanded documents (`spade encode --expansions`). In the paper, TILDE predicts 200 terms for
+each document, and the predicted terms that the document does not contain are appended to it.
 
 - Zhuang, Zuccon: Fast passage re-ranking with contextualized exact term matching and efficient
   passage expansion, 2021, https://arxiv.org/abs/2108.08513
@@ -27,7 +27,7 @@ class TildeV2(UniCoil):
 
     @property
     def left_out(self) -> frozenset[int]:
-        """Special tokens and unused vocabulary entries: boolean queries contain none of them."""
+        """The ids of special tokens and unused terms, which boolean queries never contain."""
         return self.wordpieces.special_ids | self.wordpieces.unused_ids
 
 

@@ -68,7 +68,7 @@ class UniCoil(System):
 
     @property
     def left_out(self) -> frozenset[int]:
-        """[CLS] and [PAD]. As in Pyserini, [SEP] has a weight in documents and queries."""
+        """The ids of [CLS] and [PAD]. As in Pyserini, vectors can contain [SEP]."""
         return frozenset(self.wordpieces.term_ids[token] for token in ("[CLS]", "[PAD]"))
 
     @property

@@ -60,7 +60,8 @@ class WordSystem(System):
     ) -> Tensor:
         """Encode documents, [batch, length] to [batch, words].
 
-        ``words``: the terms of the columns, by default those of `columns`. Other words are ignored.
+        ``words``: the word of each column of the result, by default the words that `columns`
+        returns. All other words are ignored.
         """
         hidden = self.transformer(input_ids=input_ids, attention_mask=attention_mask)[0]
         weights = self.head(hidden).squeeze(-1).relu()
@@ -75,6 +76,9 @@ class WordSystem(System):
         return distinct_words(self.wordpieces, batch)
 
     def own_terms(self, batch: list[list[int]]) -> Tensor:
-        """Return True everywhere: no words are added. Words of other documents have weight 0."""
+        """Return a mask [batch, words] that is True everywhere, because no words are added.
+
+        A word that is only in other documents of the batch has weight 0 anyway.
+        """
         size = len(batch), len(self.columns(batch))
         return torch.ones(size, dtype=torch.bool, device=self.kept.device)

@@ -6,6 +6,7 @@ Extensions of the loop, created by `extensions.extend`::
     term_weights      weights of query terms, idf of the corpus, saturation
     sparsity          the regularizers of SPLADE, FLOPS and L1
     query_templates   queries in phrases such as "find papers about ..."
+    query_pool        compare each document with the nearest queries of a pool
 
 Stages of `spade train`::
 

@@ -14,7 +14,7 @@ from spade_pyserini.train.step import LossParts
 
 
 class Distillation(Extension):
-    """Adds a distillation loss called ``name``. Subclasses choose which documents are compared."""
+    """Adds a distillation loss with the name ``name``. Subclasses choose the compared documents."""
 
     name: str
 
@@ -42,7 +42,7 @@ class DenseDistillation(Distillation):
     """Learns the scores that a dense model gives to every pair of a query and a document.
 
     The queries and the documents are those of the batch. ``bm25`` is a list with a BM25 teacher for
-    each collection, or an empty list. BM25's scores are added to those of the dense model. Teachers
+    each collection, or an empty list. BM25's scores are added to the dense model's scores. Teachers
     get the queries without templates.
     """
 

@@ -108,7 +108,7 @@ def measure_all(model: SpadeModel, sets: list[DevSet], recipe: Recipe) -> list[M
 
 
 def sparsest(figures: list[Measured], tolerance: float) -> Measured:
-    """Return the combination with the fewest terms among those within the tolerance."""
+    """Return the combination with the fewest terms, of all combinations within the tolerance."""
     least = (1 - tolerance) * max(measured.ndcg for measured in figures)
     good = [measured for measured in figures if measured.ndcg >= least]
     return min(good, key=lambda measured: (measured.terms, -measured.ndcg))

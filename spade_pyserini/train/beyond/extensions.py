@@ -26,7 +26,7 @@ from spade_pyserini.train.run import Run
 
 
 def extend(run: Run, data: TrainingData, model: SpadeModel) -> tuple[SpadeModel, Extensions]:
-    """Return the model with the settings of the extensions, and the extensions.
+    """Return the model with the changes that the extensions need, and the extensions.
 
     With the paper's settings, ``model`` is returned unchanged, without extensions.
     """
@@ -82,7 +82,7 @@ def _bm25_teachers(
 
 
 def _count_terms(recipe: Recipe, data: TrainingData, model: SpadeModel) -> list[TermCounts]:
-    """Return the term counts of each collection's training documents, or [] if not needed."""
+    """Return the term counts of each collection's documents, or [] if no setting needs them."""
     settings = recipe.term_weights
     corpus_idf = model.config.corpus_idf if settings.corpus_idf is None else settings.corpus_idf
     needed = (

@@ -4,8 +4,8 @@
     spade train --recipe mini --set init=my-head/best ... --output my-model
 
 Some WordPieces of each document are masked, and the expansion encoder is trained to predict them.
-Its head is trained, and its transformer or adapters are trained with the learning rate
-``expansion_rate`` (0 freezes them).
+The head of this encoder is trained. The transformer or its adapters are trained with the learning
+rate ``expansion_rate``; 0 freezes them.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def mask_batch(input_ids: Tensor, mask: Tensor, model: SpadeModel) -> MaskedBatc
 
 
 def masked_lm_logits(model: SpadeModel, batch: MaskedBatch) -> tuple[Tensor, Tensor]:
-    """Return the logits of the predicted WordPieces [predicted, |V|], and their ids."""
+    """Return logits [predicted, |V|] and the original ids [predicted] of predicted WordPieces."""
     states = model.expansion.backbone(input_ids=batch.read, attention_mask=batch.mask)[0]
     logits = model.expansion.logits(states[batch.predicted])
     return logits, batch.original[batch.predicted]

@@ -1,15 +1,16 @@
 """A pool of queries: every document of a batch is compared with the pool's nearest queries.
 
 Queries of SpaDE are not encoded by a model, so scoring a document for one more query costs almost
-nothing. A batch of 64 documents is therefore compared with hundreds of queries, not only with those
-of its samples. No judgements are needed: bi-encoders score all queries and documents.
+nothing. A batch of 64 documents is therefore compared with hundreds of queries, not only with its
+own queries. No judgements are needed: bi-encoders score all queries and documents.
 
     T(q, d) = sum over teachers of weight * cosine(q, d), plus ``teacher_bm25`` * BM25(q, d)
 
-For each document, the queries with the largest T are chosen. The loss is the sum of two Kullback-
-Leibler divergences from the teachers' distribution: over the documents for each query, and over the
-queries for each document. Long queries have larger scores, so for the second part, the mean over
-the documents is subtracted from the scores of each query.
+For each document, the queries with the largest sum of weighted cosines are chosen; BM25 does not
+count in this choice. The loss is the sum of two Kullback-Leibler divergences from the teachers'
+distribution: over the documents for each query, and over the queries for each document. Long
+queries have larger scores, so for the second part, the mean over the documents is subtracted from
+the scores of each query.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class QueryPool(Extension):
         scores: Scores,
         bm25: list[BM25Teacher],
     ) -> None:
-        """``scores`` is like `Extensions.scores`.
+        """``scores`` computes the scores of the model, and is called like `Extensions.scores`.
 
         ``bm25`` is a list with a BM25 teacher for each collection, or an empty list.
         """
@@ -121,6 +122,6 @@ def open_query_pool(
 
 
 def pool_loss(student: Tensor, teacher: Tensor) -> Tensor:
-    """Return the sum of both divergences, for scores [queries, documents]."""
+    """Return the sum of both divergences. The scores are [queries, documents] each."""
     by_document = (scores - scores.mean(dim=1, keepdim=True) for scores in (student, teacher))
     return kl_loss(student, teacher) + kl_loss(*(scores.T for scores in by_document))

@@ -58,7 +58,7 @@ class QueryTemplates(Extension):
 
 
 def apply_template(qid: str, text: str, share: float) -> str:
-    """Put a share of all queries into a template; ``qid`` alone decides which ones."""
+    """Put a query into a template, or return it unchanged: ``qid`` and ``share`` decide."""
     number = crc32(qid.encode())
     if number % 1000 >= 1000 * share:
         return text

@@ -1,8 +1,8 @@
 """A cache of arrays on disk, for scores and embeddings of teachers.
 
-The name of a file is the digest of everything that the array depends on, so a folder
-can hold the arrays of several models and texts. Files contain a checksum. The array of a damaged
-file is computed again.
+The name of a file is the digest of everything that the array depends on, so a folder can hold the
+arrays of several models and texts. Files contain a checksum. If a file is damaged, its array is
+computed again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ScoreCache:
     def get(
         self, key: Sequence[Any], compute: Callable[[], NDArray[np.float32]]
     ) -> NDArray[np.float32]:
-        """Return the cached array of ``key``, a list of JSON values, or compute it.
+        """Return the array of ``key``, a list of JSON values, from the cache, or compute the array.
 
         A new array is saved before it is returned, so a run that continues after a kill reads it.
         """

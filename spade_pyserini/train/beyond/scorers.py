@@ -121,7 +121,7 @@ class BiEncoderScorer:
     def _blocks(
         self, texts: list[str], key: list[object], embed: Embed
     ) -> Iterator[NDArray[np.float32]]:
-        """Yield the embeddings of each block of texts, from the cache if they are in it."""
+        """Yield the embeddings of each block of texts. They are read from the cache or computed."""
         starts = range(0, len(texts), TEXTS)
         for start in progress_bar(starts, "embedding", "blocks", len(starts)):
             block = texts[start : start + TEXTS]

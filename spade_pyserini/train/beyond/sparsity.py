@@ -10,7 +10,7 @@ from spade_pyserini.train.step import LossParts
 
 
 class Sparsity(Extension):
-    """Adds the regularizers in fine-tuning, not in warm-up, where documents are not pruned."""
+    """Adds the regularizers in fine-tuning, but not in warm-up, which prunes no documents."""
 
     def __init__(self, settings: LossSettings, model: SpadeModel) -> None:
         self.settings, self.model = settings, model

@@ -32,7 +32,7 @@ class DenseTeacher:
 
 
 def _embed(embed: Embed, texts: list[str], known: dict[str, Tensor]) -> Tensor:
-    """Look up the embeddings of texts, [texts, m], and compute those that are not ``known``."""
+    """Return the embeddings of texts, [texts, m]. ``known`` is extended if a text is new."""
     if new := [text for text in dict.fromkeys(texts) if text not in known]:
         known |= dict(zip(new, torch.from_numpy(embed(new)), strict=True))
     return torch.stack([known[text] for text in texts])

@@ -97,7 +97,7 @@ class EncodedCollection(NamedTuple):
 
 
 class TemplateFactors(nn.Module):
-    """A factor for each word of the templates; inflected forms of a word share it."""
+    """A factor for each word of the templates; all inflected forms of a word have one factor."""
 
     def __init__(self, model: SpadeModel) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ def _encode(
 ) -> EncodedCollection:
     """Encode the first relevant documents of a collection, and tokenize the queries for them.
 
-    Documents are cut to ``max_length`` WordPieces; these documents also give the idf of terms.
+    Documents are cut to ``max_length`` WordPieces. The idf of terms comes from these documents.
     """
     words, length = model.wordpieces, recipe.model.max_length
     share = recipe.term_weights.template_share
@@ -150,7 +150,7 @@ def _encode(
 
 
 def _choose(data: TrainingData, number: int) -> tuple[list[str], list[str]]:
-    """Return the ids of the first relevant documents of a collection, and of their queries."""
+    """Return the ids of a collection's first relevant documents, and the ids of their queries."""
     first = sum(data.sizes[:number])
     samples = data.samples[first : first + data.sizes[number]]
     docids = list(dict.fromkeys(sample.positive for sample in samples))[:DOCUMENTS]

@@ -93,7 +93,7 @@ class TermVectors(nn.Module):
         self.log_weights = nn.Parameter(weights.log())
 
     def forward(self, bags: list[Tensor]) -> Tensor:
-        """Return the sum of the vectors of each bag of term ids, [bags, m]."""
+        """Return, for each bag of term ids, the sum of the term vectors, [bags, m]."""
         lengths = torch.tensor([len(bag) for bag in bags])
         terms, positions = torch.unique(torch.cat(bags), return_inverse=True)
         vectors = self.embeddings[terms] @ self.transform + self.offset
@@ -104,9 +104,11 @@ class TermVectors(nn.Module):
 
 
 def install(vectors: TermVectors, model: SpadeModel, texts: list[str]) -> None:
-    """Set the head of the model so that logits rank terms by inner products with the vectors.
+    """Write the term vectors into the expansion head and the query term weights of the model.
 
-    The weights of the query terms are set, too. ``texts`` are used to normalize the transform.
+    The logits of a token then rank the terms by the inner products of the token's hidden state and
+    the term vectors without the factor w_t, which becomes the weight of the query term. ``texts``
+    are used to normalize the transform.
     """
     head: MaskedLMHead = model.expansion.head
     with torch.no_grad():
@@ -129,9 +131,9 @@ def _fit(
     settings: OptimizationSettings,
     log: RunLog,
 ) -> None:
-    """Maximize the cosine between each bag's sum of vectors and the bag's row of ``targets``.
+    """Maximize the cosine between the sum of vectors of each bag and the target of the bag.
 
-    ``targets`` is [bags, m].
+    targets [bags, m]: the embedding of the bag's text.
     """
     order = torch.randperm(len(bags), generator=torch.Generator().manual_seed(settings.seed))
     held_out = min(HELD_OUT, len(bags) // 10)

@@ -90,8 +90,8 @@ def initialize_term_weights(
 ) -> SpadeModel:
     """Return the model with the recipe's ``corpus_idf``; also sets the weights of query terms.
 
-    They become idf ** (1 - corpus_idf), unless ``settings.idf`` is ``none`` or a weight is not 1,
-    as in a trained model.
+    The weights become idf ** (1 - corpus_idf). They stay unchanged if ``settings.idf`` is ``none``,
+    or if a weight is not 1, as in a trained model.
     """
     power = model.config.corpus_idf if settings.corpus_idf is None else settings.corpus_idf
     weights = model.query_weights

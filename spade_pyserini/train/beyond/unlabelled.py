@@ -22,7 +22,10 @@ logger = logging.getLogger(__name__)
 
 
 def samples_from_run(collection: TrainingCollection, recipe: Recipe) -> list[Sample]:
-    """Return a sample for each query with enough hits and a first score >= ``least_score``."""
+    """Return a sample for each query that has enough hits.
+
+    The score of the first hit must be at least ``least_score``.
+    """
     if collection.negatives is None:
         raise UsageError("the recipe needs qrels, triples or negatives; add qrels=NAME")
     distillation = recipe.distillation

@@ -9,7 +9,7 @@ published, so that `spade encode --model RUN/best` recognises it.
     unicoil.py       uniCOIL       ranking loss, queries are encoded
     tildev2.py       TILDEv2       ranking loss, boolean queries
     deepimpact.py    DeepImpact    pairwise loss, boolean queries over words
-    deepct.py        DeepCT        squared error of weights; targets: shares of queries with a word
+    deepct.py        DeepCT        squared error between weights and shares of queries with the word
     tilde.py         TILDE         cross-entropy of the terms of queries and of documents
     splade.py        SPLADE-max    ranking loss and FLOPS regularizer, queries are encoded
     sparterm.py      SparTerm      pairwise loss, and cross-entropy of the gates

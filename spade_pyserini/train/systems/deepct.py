@@ -40,11 +40,11 @@ class DeepCTObjective(WordObjective):
             self.queries_of.setdefault(sample.positive, set()).add(sample.qid)
 
     def documents(self, samples: Sequence[int]) -> list[str]:
-        """The docids of a batch: the positives only."""
+        """Return the docids of a batch: only the positives."""
         return [self.data.samples[sample].positive for sample in samples]
 
     def words(self, samples: list[int]) -> list[str]:
-        """The words that are the columns of vectors: those of the batch's documents."""
+        """Return the word of each vector column: all words in the documents of the batch."""
         return distinct_words(self.wordpieces, self.ids(self.documents(samples)))
 
     def loss(self, samples: list[int], rows: Tensor) -> LossParts:
@@ -53,7 +53,10 @@ class DeepCTObjective(WordObjective):
         return {"regression": errors.sum() / present.sum().clamp(min=1)}
 
     def recalls(self, samples: list[int]) -> tuple[Tensor, Tensor]:
-        """Two tensors [D, words]: the QTR of each word, and True for words in the document."""
+        """Return two tensors [D, words].
+
+        The first tensor has the QTR of each word. The second is True for words in the document.
+        """
         docids, words = self.documents(samples), self.words(samples)
         columns = {word: column for column, word in enumerate(words)}
         targets = torch.zeros(len(docids), len(words))

@@ -55,7 +55,10 @@ class SystemObjective(RankingObjective):
     # Encoding
 
     def texts(self, samples: list[int]) -> list[Text]:
-        """The texts of a batch to encode: queries, if the system encodes them, then documents."""
+        """Return the texts of a batch that the system encodes.
+
+        These are the queries, if the system encodes queries, followed by the documents.
+        """
         documents = [Text(ids) for ids in self.ids(self.documents(samples))]
         if not self.encodes_queries:
             return documents
@@ -64,7 +67,7 @@ class SystemObjective(RankingObjective):
         return [*(Text(query, True) for query in ids), *documents]
 
     def encoder(self, samples: list[int]) -> EncodeTexts:
-        """The function that encodes a list of texts of this batch, [texts, n].
+        """Return a function that encodes texts of this batch: it returns their vectors [texts, n].
 
         Row i is the vector of text i. Texts of similar length are encoded together.
         """
@@ -84,7 +87,7 @@ class SystemObjective(RankingObjective):
     def vectors(
         self, samples: list[int], input_ids: Tensor, attention_mask: Tensor, is_query: bool
     ) -> Tensor:
-        """Vectors of queries or documents, [batch, length] to [batch, n]."""
+        """Encode queries or documents, [batch, length] to [batch, n]."""
         encode = self.model.query_vectors if is_query else self.model
         rows: Tensor = encode(input_ids, attention_mask)
         return rows
@@ -105,7 +108,7 @@ class SystemObjective(RankingObjective):
         return parts | self.extensions.losses(batch)
 
     def split(self, samples: list[int], rows: Tensor) -> tuple[Tensor, Tensor]:
-        """The vectors of the queries [Q, n] and of the documents [D, n]."""
+        """Return the vectors of the queries, [Q, n], and of the documents, [D, n]."""
         if self.encodes_queries:
             return rows[: len(samples)], rows[len(samples) :]
         return self.boolean_queries(samples), rows
@@ -115,7 +118,7 @@ class SystemObjective(RankingObjective):
         return query_vectors(self.model, self.data.query_texts(samples))
 
     def further_losses(self, samples: list[int], queries: Tensor, documents: Tensor) -> LossParts:
-        """Losses to add to the ranking loss, by name; by default there are none."""
+        """Return losses to add to the ranking loss, by name. By default, there are none."""
         return {}
 
 

@@ -38,7 +38,7 @@ class SparTermObjective(SystemObjective):
     def vectors(
         self, samples: list[int], input_ids: Tensor, attention_mask: Tensor, is_query: bool
     ) -> Tensor:
-        """The vectors and the gates' logits in one row, [batch, 2 |V|]."""
+        """Return the vectors and the logits of the gates in one row, [batch, 2 |V|]."""
         assert isinstance(self.model, SparTerm)
         gates = self.model.gate_logits(input_ids, attention_mask)
         vectors = self.model.gated(input_ids, attention_mask, gates.detach() > 0)

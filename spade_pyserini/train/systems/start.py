@@ -89,7 +89,7 @@ def _check_length(system: System, length: int) -> None:
 
 
 def _new_system(recipe: Recipe) -> System:
-    """The system with a new head, on the backbone or on an encoder of the SpaDE model ``init``."""
+    """Build a system with a new head on the backbone, or on an encoder of the SpaDE ``init``."""
     kind, settings = TRAINED[recipe.model.system].model, recipe.model
     if settings.init is None:
         backbone = load_backbone(settings.backbone)
@@ -117,10 +117,10 @@ def _initial_system(recipe: Recipe) -> System:
 
 
 def spade_backbone(name: str, masked_lm: bool) -> Backbone:
-    """Return the transformer of one of a SpaDE model's two encoders, and the tokenizer.
+    """Return the transformer of an encoder of a SpaDE model, and the tokenizer.
 
     With ``masked_lm``, this is the transformer of the expansion encoder, with its masked-LM head.
-    Without it, this is the transformer of the weighting encoder.
+    Without ``masked_lm``, this is the transformer of the weighting encoder.
     """
     model = SpadeModel.from_pretrained(name)
     if not masked_lm:
@@ -138,7 +138,8 @@ def sparsify(system: System, texts: list[str], recipe: Recipe) -> None:
     """Lower the bias of a new masked-LM head such that vectors have about ``start_terms`` terms.
 
     The bias is lowered by the ``start_terms``-th largest activation of a text, averaged over
-    ``texts``. Systems without a masked-LM head, and systems that ``init`` names, are not changed.
+    ``texts``. Nothing is changed if the system has no masked-LM head, or if ``init`` is a trained
+    model of the system.
     """
     number, init = recipe.model.start_terms, recipe.model.init
     is_new = init is None or recognise(resolve_model(init)) == SPADE
@@ -154,7 +155,7 @@ def system_optimizer(system: System, recipe: Recipe) -> torch.optim.AdamW:
     """Return the optimizer.
 
     Systems with a masked-LM head have the learning rates of SpaDE's expansion encoder. All other
-    systems have those of its weighting encoder.
+    systems have the learning rates of SpaDE's weighting encoder.
     """
     settings = recipe.optimization
     masked_lm = isinstance(system, MaskedLMSystem)

@@ -31,13 +31,13 @@ class TildeObjective(SystemObjective):
     ranks = False
 
     def documents(self, samples: Sequence[int]) -> list[str]:
-        """The docids of a batch: the positives only."""
+        """Return the docids of a batch: only the positives."""
         return [self.data.samples[sample].positive for sample in samples]
 
     def vectors(
         self, samples: list[int], input_ids: Tensor, attention_mask: Tensor, is_query: bool
     ) -> Tensor:
-        """The logits of documents or queries, [batch, |V|]."""
+        """Return the logits of documents or queries, [batch, |V|]."""
         assert isinstance(self.model, Tilde)
         return self.model.logits(input_ids, attention_mask)
 

@@ -72,7 +72,7 @@ class SystemTrainer(TrainingLoop):
 
 
 def system_extensions(recipe: Recipe, data: TrainingData, model: System) -> Extensions:
-    """The losses for the teachers that the recipe names."""
+    """Return the distillation losses of the teachers that the recipe names."""
     extensions: list[Extension] = []
     if recipe.distillation.dense_teacher:
         sizes = len(model.kept), recipe.model.max_length

@@ -86,7 +86,7 @@ def validate_system(encoder: DocumentEncoder, sets: list[DevSet]) -> SystemValid
 
 
 def system_scores(encoder: DocumentEncoder, dev: DevSet) -> tuple[Tensor, int]:
-    """Scores [topics, documents], and the number of terms of all document vectors together."""
+    """Return scores [topics, documents], and the number of terms in all document vectors."""
     queries = encoder.queries.encode([topic.text for topic in dev.topics])
     ids = [document.ids for document in encoder.cut_documents(dev.texts)]
     relevance, terms = torch.zeros(len(queries), len(ids)), 0
@@ -102,7 +102,7 @@ def system_scores(encoder: DocumentEncoder, dev: DevSet) -> tuple[Tensor, int]:
 
 
 def _matrix(queries: list[dict[str, int]], columns: Sequence[str]) -> Tensor:
-    """Return the weight that each query gives to each column's term, [queries, columns]."""
+    """Return the weight that each query gives to the term of each column, [queries, columns]."""
     numbers = {term: number for number, term in enumerate(columns)}
     matrix = torch.zeros(len(queries), len(columns))
     for row, weights in enumerate(queries):

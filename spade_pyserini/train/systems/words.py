@@ -9,10 +9,10 @@ from spade_pyserini.train.systems.objective import SystemObjective
 
 
 class WordObjective(SystemObjective):
-    """A loss on vectors that have a column for each word that the loss needs."""
+    """A loss on vectors that have a column for each of the words that `words` returns."""
 
     def words(self, samples: list[int]) -> list[str]:
-        """The words of the columns: those of the batch's queries, in alphabetical order."""
+        """Return the word of each vector column: all words in the queries of the batch, sorted."""
         texts = self.data.query_texts(samples)
         return sorted({word for text in texts for word in self.wordpieces.words(text)})
 
