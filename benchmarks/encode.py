@@ -7,9 +7,9 @@
 
 All three encode the same documents with the same backbone (MiniLM) and the same number of threads.
 They run one after the other, each in a new process, for several rounds; the table shows the median.
-The clock starts when the model is loaded and warmed up, and stops when each vector is a mapping of
-terms to weights. SparseEncoder and Pyserini run one encoder with a masked-LM head over the complete
-vocabulary; spade_pyserini runs two encoders.
+The clock starts when the model is loaded and warmed up, and stops when each vector is a mapping
+from terms to weights. SparseEncoder and Pyserini run one encoder with a masked-LM head over the
+complete vocabulary; spade_pyserini runs two encoders.
 
 No SPLADE model on MiniLM exists. SparseEncoder and Pyserini therefore get a masked-LM head made of
 MiniLM's embeddings, with a bias that leaves about as many terms per document as spade-mini has. The
@@ -112,7 +112,7 @@ def texts(options: argparse.Namespace) -> list[str]:
     return [document.contents for document in chosen]
 
 
-# The measurements. Each runs in a new process; --role names it.
+# The measurements. Each measurement runs in a new process; --role names the measurement.
 
 
 def peak_role(options: argparse.Namespace) -> dict[str, float]:

@@ -9,10 +9,11 @@ All engines run the same transformer (MiniLM, six layers) on the same batches of
 shows the best of three rounds. Engines that are not installed are left out. The column "cosine" is
 the cosine similarity of the hidden states to those of PyTorch in fp32; it must be close to 1.
 
-``--rankings`` measures spade-mini: each engine runs the model's transformers, PyTorch its heads.
-The table shows documents per second, and nDCG@10 and MRR@10 of the scores before quantization to
-impacts. With ``--pool RUN``, only documents that are judged for the split, or are among the first
-20 hits of a topic in the run, are ranked. int8 quantization is dynamic and per channel.
+``--rankings`` measures spade-mini: each engine runs the model's transformers, and PyTorch runs its
+heads. The table shows documents per second, and nDCG@10 and MRR@10 of the scores before
+quantization to impacts. With ``--pool RUN``, only two kinds of documents are ranked: those judged
+for the split, and the first 20 hits of each topic in the run. int8 quantization is dynamic and per
+channel.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def both_states(run: Run, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def next_batch(wordpieces: WordPieces, documents: Iterator[Document]) -> Tensor:
-    """Return `LENGTH` WordPiece ids of each of the next `TEXTS` documents that are long enough."""
+    """Return ids [TEXTS, LENGTH] of the next documents that have at least LENGTH WordPieces."""
     batch: list[list[int]] = []
     while len(batch) < TEXTS:
         (ids,) = wordpieces.document_ids([next(documents).contents], LENGTH)

@@ -7,8 +7,8 @@ r"""Measure indexes of up to 8.8 million documents: building, opening, latency, 
 ``--corpus``. For each size these steps run, each in a process of its own:
 
     generate           vectors and texts
-    direct, anserini   impact indexes, built by this package's own builder and by Anserini (the
-                       latter for sizes up to --anserini-limit)
+    direct, anserini   impact indexes, built by this package's own builder and by Anserini
+                       (Anserini is left out for sizes above --anserini-limit)
     bm25               a BM25 index of the texts, in Lucene
     pisa, pisa-bm25    an impact index and a BM25 index in PISA
     open:ENGINE        seconds of the first opening, of the second opening, and of the first query
@@ -70,7 +70,7 @@ def main() -> None:
         nargs="+",
         default=[],
         metavar="FOLDER",
-        help="folders with pyterrier-pisa and, if the system has no libtbb.so.2, with that library",
+        help="folder of pyterrier-pisa; a folder of libtbb.so.2 if the system does not have it",
     )
     add("--no-pisa", action="store_true", help="measure Lucene only")
     add("--discard", action="store_true", help="remove vectors and texts after indexing")
@@ -134,8 +134,8 @@ def run_step(options: argparse.Namespace, size: int, step: str) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         output = process.stdout.read()
-        # ru_maxrss: the peak memory of the child, or of one of its own children (such as Anserini)
-        # if that is larger.
+        # ru_maxrss is the peak memory of the child or of one of its own children, such as Anserini,
+        # whichever is larger.
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:

@@ -18,8 +18,8 @@ TEXTS = 1000.0  # bytes per document: compressed text, its copy for Anserini, an
 def table(results: dict[str, dict[str, Any]]) -> str:
     """Return the results as Markdown tables."""
     lines = [
-        "| documents | index | seconds | microseconds a document | peak memory, MB | size, MB "
-        "| bytes a posting |",
+        "| documents | index | seconds | microseconds per document | peak memory, MB | size, MB "
+        "| bytes per posting |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for size, steps in results.items():

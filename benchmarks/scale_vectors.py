@@ -7,8 +7,8 @@ realistic lengths. The impacts of A's terms are multiplied by random factors of 
 the impacts of B's terms are unchanged. In the text of A, one passage is replaced by a passage of B
 with as many words. The share of replaced words is the same as the share of replaced terms.
 
-Files are written one by one, each with its own random seed, so the new documents are never all in
-memory, and an interrupted run continues with the missing files.
+Each worker process writes one file at a time, so the new documents are never all in memory. Each
+file has its own random seed, so an interrupted run continues with the missing files.
 """
 
 from __future__ import annotations

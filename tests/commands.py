@@ -85,7 +85,7 @@ def copy_artifact(folder: Path, target: Path) -> Path:
 
 
 def fill_disk(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Let all writes to outputs whose names contain ``name`` fail with ENOSPC (by /dev/full)."""
+    """Write outputs whose names contain ``name`` to /dev/full, where every write fails (ENOSPC)."""
     create = temporary._create_file
 
     def create_on_full_disk(output: Path) -> tuple[Path, int]:

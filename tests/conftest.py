@@ -127,7 +127,7 @@ def tiny_model_folder(tiny_model: SpadeModel, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(scope="session")
 def systems(tiny_backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Small checkpoints of all supported systems (SPLADE, uniCOIL, ...): their folders by name."""
+    """The folders of small checkpoints of other systems (SPLADE, uniCOIL, ...), by name."""
     root = tmp_path_factory.mktemp("systems")
     transformer = checkpoints.masked_lm(tiny_backbone, root / "splade")
     size = checkpoints.config_of(tiny_backbone).vocab_size
@@ -199,7 +199,7 @@ def tiny_index(tiny_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def recipe(
     tiny_backbone: Path, tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Recipe:
-    """A recipe with six queries, two relevant documents each, and hard negatives from a run."""
+    """A recipe with six queries, two relevant documents for each, and hard negatives from a run."""
     folder = tmp_path_factory.mktemp("training")
     texts = ["old cat", "big dog", "red river", "open file", "a small bird", "the tree sings"]
     with (
@@ -263,7 +263,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Run all tests of a file in one process; both files that use `demo_folder` share a process.
 
     If only ``tests/faults`` is run, the tests of a file are also distributed over the processes,
-    because each of them takes long.
+    because each test takes long.
     """
     from xdist.scheduler import LoadFileScheduling
 

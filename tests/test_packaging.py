@@ -70,7 +70,7 @@ def test_make_knows_the_target_and_describes_it(target: str) -> None:
 
 @pytest.mark.parametrize("code", [0, 1])
 def test_make_hides_the_output_of_pip_unless_it_fails(tmp_path: Path, code: int) -> None:
-    """A shell script replaces the environment's Python; called as pip, it prints 99 lines."""
+    """A shell script replaces Python. Called as ``python -m pip``, it prints 99 lines."""
     for name in ("Makefile", "setup.cfg", "pyproject.toml", "constraints.txt"):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     program = tmp_path / ".venv" / "bin" / "python"

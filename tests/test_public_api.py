@@ -39,7 +39,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 
 def test_all_steps_but_encoding_load_no_model() -> None:
-    """Only the query encoder for Pyserini's searcher is not imported, because it needs pyserini."""
+    """The test imports every module except the query encoder for Pyserini's own searcher."""
     code = (
         "import importlib, pkgutil, sys\n"
         "for name in ('corpora', 'formats', 'index', 'search', 'evaluate'):\n"

@@ -84,7 +84,7 @@ def test_the_command(files: Path, run: Commands) -> None:
 
 
 def test_the_p_value(files: Path, run: Commands) -> None:
-    """Each topic occurs twice: t = 0.125 / (0.4432 / sqrt(8)) = 0.798, 7 degrees of freedom."""
+    """With each topic twice, t is 0.125 / (0.4432 / sqrt(8)) = 0.798 (7 degrees of freedom)."""
     for name, copied in (("qrels.txt", QRELS), ("first.txt", FIRST), ("second.txt", SECOND)):
         lines = copied.splitlines(keepends=True)
         (files / name).write_text("".join([*lines, *(f"1{line}" for line in lines)]))

@@ -83,7 +83,7 @@ def test_both_spellings_of_a_command() -> None:
 
 @pytest.mark.parametrize("condition", SHIPPED.values(), ids=lambda condition: condition.name)
 def test_a_shipped_condition(condition: Condition) -> None:
-    """The parsers accept the commands of a condition, and the commands write its runs."""
+    """The parsers accept the commands, and the commands write the runs of the condition."""
     parsed: list[argparse.Namespace] = []
     for name, *words in command_lines(condition):
         parsed.append(registry.load(name).parser().parse_args(words))

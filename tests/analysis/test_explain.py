@@ -36,7 +36,7 @@ def test_the_score_is_the_one_of_search(
     tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path
 ) -> None:
     corpus = open_corpus(str(tiny_corpus))
-    # One document per batch, as in `explain`: other batches may round differently.
+    # One document per batch, as in `explain`: other batches may round weights differently.
     encode_corpus(corpus, tiny_model, tmp_path / "vectors", EncodeOptions(batch_tokens=1))
     build_impact_index(tmp_path / "vectors", tmp_path / "index")
     texts = {document.docid: document.contents for document in corpus}
@@ -191,7 +191,7 @@ def test_an_index_remembers_corpus_and_counts(
     run: Commands,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The score is that of the search, without naming the corpus and its columns again."""
+    """`explain` takes the corpus and its columns from the index; its score is that of `search`."""
     monkeypatch.chdir(tmp_path)
     rows = [f"{x.docid},{x.title},{x.text}\n" for x in open_corpus(str(tiny_corpus))]
     Path("goods.csv").write_text("".join(["code,name,info\n", *rows]))

@@ -23,7 +23,7 @@ MEASURED = [
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a run and judgements, in which commands run."""
+    """The working folder of the commands, with a run and judgements."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qrels.txt").write_text(QRELS)
     (tmp_path / "run.txt").write_text(RUN)
@@ -123,7 +123,7 @@ def test_the_list(folder: Path, run: Commands) -> None:
 
 
 def test_a_collection_that_is_nowhere(folder: Path, run: Commands) -> None:
-    """For a collection that is not in the catalogue, the message says where to put it."""
+    """The message says where to put a collection that is not in the catalogue."""
     commands = ["spade index --bm25 --corpus my-articles"]
     file = write(entry(collection="my-articles", commands=commands))
     result = run("reproduce", "--condition", "one", "--file", file)
@@ -135,7 +135,7 @@ def test_a_collection_that_is_nowhere(folder: Path, run: Commands) -> None:
 
 @pytest.mark.java
 def test_a_condition_with_lucene(tiny_corpus: Path, tmp_path: Path) -> None:
-    """Topic 1 is the text of a document, which ranks first; topic 2 has no relevant document."""
+    """Topic 1 is the text of its relevant document; that of topic 2 is not in the corpus."""
     (document,) = (doc for doc in open_corpus(str(tiny_corpus)) if doc.docid == "d7")
     (tmp_path / "topics.tsv").write_text(f"1\t{document.contents}\n2\tred river\n")
     (tmp_path / "qrels.txt").write_text("1 0 d7 1\n2 0 nowhere 1\n")

@@ -159,7 +159,7 @@ def test_the_command_runs_what_is_missing(
     kept = read_run(folder / "run.alpha-0.5.gamma-1.k-3.txt")
     assert evaluate_run(read_qrels(str(recipe.data.qrels)), kept, measures) == scores
 
-    # Settings in the table are not measured again.
+    # Settings that are already in sweep.csv are not measured again.
     path = folder / "sweep.csv"
     path.write_text(path.read_text().replace(measured[0]["ms per query"], "12345.5", 1))
     result = run("sweep", *arguments, "--alpha", 0, 0.5, "--gamma", 1, 0.1)

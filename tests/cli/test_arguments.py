@@ -34,7 +34,7 @@ def test_a_data_dir_that_is_missing_is_a_wrong_call(run: Commands, tmp_path: Pat
 
 
 def test_the_data_dir_is_passed_on(run: Commands, tmp_path: Path) -> None:
-    """Two folders, one process: the second call must not see the folder of the first."""
+    """The second call in the same process must not see the folder of the first call."""
     for name in ("one", "two"):
         folder = tmp_path / name / f"corpus-{name}"
         folder.mkdir(parents=True)

@@ -41,7 +41,7 @@ def test_zsh_reads_its_script(run: Commands) -> None:
     for name in registry.SUMMARIES:
         assert f"\n    {name}:'" in script
     if shutil.which("zsh") is None:
-        pytest.skip("zsh is not installed, its script was not run")
+        pytest.skip("zsh is not installed; its script was not run")
     subprocess.run(["zsh", "-n"], input=script, text=True, check=True)
 
 

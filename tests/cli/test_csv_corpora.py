@@ -122,7 +122,7 @@ def test_breakdown_and_report(goods: Path, run: Commands) -> None:
     runs = ("--run", goods / "run.txt", *judged(goods))
     result = run("breakdown", *corpus_of(goods), *runs)
     assert result.code == 0, result.err
-    assert "(1)" in result.out  # one topic: its document has all words of "old cat"
+    assert "(1)" in result.out  # one topic, whose document has all words of "old cat"
     page = run("report", *corpus_of(goods), *runs, "--output", goods / "page.html")
     assert page.code == 0, page.err
     assert "the old cat in the river red" in (goods / "page.html").read_text()

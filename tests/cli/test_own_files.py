@@ -1,4 +1,4 @@
-"""The files that people have, from `--corpus` to the hits of a query, with the commands."""
+"""The commands encode, index and search files of users in common formats."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_own_files_are_indexed_and_found(
         assert "2 text files; the id of a document is the path of its file" in built.err
     else:
         assert "id from `sku`, title from `title`, text from `description`" in built.err
-    assert "2 documents" in built.err  # the header is no document
+    assert "2 documents" in built.err  # the header is not a document
     shown = run("search", "--index", built.out.strip(), "--query", "river")
     docid, title = ("A2.md", "# Fish") if name == "notes" else ("A2", "Fish")
     assert f"1. {docid}  " in shown.out and title in shown.out and "in the river" in shown.out
@@ -105,4 +105,4 @@ def test_own_columns_are_encoded_and_remembered(
     built = run("index", "--input", encoded.out.strip())
     assert built.code == 0, built.err
     shown = run("search", "--index", built.out.strip(), "--query", "river fish")
-    assert "A2" in shown.out and "river Fish" in shown.out  # the text is that of both columns
+    assert "A2" in shown.out and "river Fish" in shown.out  # the text joins both columns

@@ -11,7 +11,7 @@ import pytest
 from spade_pyserini.cli import registry
 from tests.conftest import ROOT
 
-# Libraries that are slow to import, or start other programs. ``--help`` must not import them.
+# Libraries that are slow to import, or that start other programs. ``--help`` must not import them.
 HEAVY = {
     *("torch", "transformers", "tokenizers", "sentence_transformers", "peft", "accelerate"),
     *("numpy", "scipy", "pandas", "matplotlib", "faiss", "datasets", "pyarrow", "ray"),

@@ -1,4 +1,4 @@
-"""Commands with models of all supported systems, such as SPLADE, uniCOIL and DeepImpact."""
+"""Commands with models of other systems, such as SPLADE, uniCOIL and DeepImpact."""
 
 from __future__ import annotations
 

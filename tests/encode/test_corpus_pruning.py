@@ -182,7 +182,7 @@ def test_added_documents_are_pruned_equally(
     assert dict(read_vectors(tmp_path / "added")) == {
         docid: by_id[docid] for docid in ("d0", "d1", "d2", "d3", "d4")
     }
-    # Without the counts file, documents are not pruned if there are so few.
+    # Without the counts file, so few documents are not pruned.
     alone = encode_corpus(few, pruning_model, tmp_path / "alone")
     assert alone.removed_expansions == []
 

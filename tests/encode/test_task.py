@@ -56,7 +56,7 @@ def test_a_device_without_memory_is_reported_with_a_cure(
     def full(*_inputs: torch.Tensor) -> None:
         if device == "cuda":
             raise torch.OutOfMemoryError("CUDA out of memory")
-        torch.empty(2**55)  # raises a RuntimeError, as a CPU does if memory runs out
+        torch.empty(2**55)  # raises a RuntimeError, like every failed allocation on a CPU
 
     monkeypatch.setattr(tiny_model, "forward", full)
     corpus = open_corpus(str(tiny_corpus))

@@ -42,7 +42,7 @@ def test_a_baseline_marks_what_differs(tmp_path: Path, run: Commands) -> None:
 
 
 def write_ranks(folder: Path, ranks: dict[str, list[int]]) -> list[object]:
-    """Write runs that have the only relevant document of each topic at these ranks."""
+    """Write runs by name. ``ranks``: for each run, the rank of each topic's relevant document."""
     topics = len(next(iter(ranks.values())))
     (folder / "qrels.txt").write_text("".join(f"{n} 0 a 1\n" for n in range(topics)))
     for name, answers in ranks.items():

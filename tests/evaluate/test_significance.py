@@ -29,7 +29,7 @@ def test_the_paired_t_test_is_the_textbooks() -> None:
 
 
 def test_no_p_value_without_variance() -> None:
-    """0.3 - 0.1 and 0.4 - 0.2 differ by rounding, which is no variance."""
+    """The differences are 0.2 except for rounding errors, which do not count as variance."""
     first = {str(n): n / 10 for n in range(1, 8)}
     shifted = {qid: value + 0.2 for qid, value in first.items()}
     assert len({shifted[qid] - first[qid] for qid in first}) > 1

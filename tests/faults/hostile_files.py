@@ -121,7 +121,7 @@ FORMATS = {
 
 
 def files(name: str, content: st.SearchStrategy[list[dict[str, Any]]]) -> st.SearchStrategy[Any]:
-    """Return a strategy for pairs (file name, content) in all `FORMATS`, every third mutated."""
+    """Return a strategy for pairs (file name, content) in all `FORMATS`, a third mutated."""
 
     def of_format(suffix: str) -> st.SearchStrategy[Any]:
         written = content.map(FORMATS[suffix])
@@ -167,7 +167,7 @@ RUNS = st.one_of(*[table(rows(["1", "2"], RUN_CELLS))] * 5, JUNK)
 def recipes(settings: dict[str, Any], valid: str) -> st.SearchStrategy[bytes]:
     """Return a strategy for recipes: ``valid`` with one or two unusual settings, or mutated.
 
-    ``settings`` has the values of all settings. The new values mostly have the same types.
+    ``settings`` has a value for each setting. Most new values have the type of this value.
     """
 
     def setting(name: str) -> st.SearchStrategy[bytes]:

@@ -17,9 +17,9 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
-# Positions of two arguments of a call: the path, and the descriptor of the folder that the path is
-# relative to (None: the working folder). For a call on an open file, the first position is None,
-# and the second is that of the file's descriptor.
+# For each kind of call, the positions of two arguments: the path, and the descriptor of the folder
+# that the path is relative to (None: the working folder). A call on an open file has no path: the
+# first position is None, and the second is the position of the file's descriptor.
 _AT, _PLAIN, _DESCRIPTOR = (1, 0), (0, None), (None, 0)
 # name: (number on x86-64, number on aarch64, arguments)
 CALLS: dict[str, tuple[int | None, int | None, tuple[int | None, int | None]]] = {

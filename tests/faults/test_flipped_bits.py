@@ -39,7 +39,7 @@ Use = Callable[[Path], object]
 
 
 class Artifacts:
-    """An artifact of each kind that commands write, with a function that reads all its files."""
+    """Artifacts of all kinds that commands write, each with a function that reads all its files."""
 
     def __init__(self, inputs: Inputs, folder: Path) -> None:
         self.inputs = inputs

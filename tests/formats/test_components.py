@@ -47,7 +47,7 @@ def test_weights_are_restored_exactly(
     with torch.no_grad():
         model.query_weights.uniform_(0.1, 3, generator=torch.Generator().manual_seed(1))
     corpus = open_corpus(str(tiny_corpus))
-    # One document per batch, as below: other batches may round differently.
+    # One document per batch, as below: in other batches, weights may be rounded differently.
     encode_corpus(corpus, model, tmp_path / "x", EncodeOptions(batch_tokens=1, components=True))
     term_ids = {term: term_id for term_id, term in enumerate(model.wordpieces.terms)}
     for document, vector in zip(corpus, read_components(tmp_path / "x"), strict=True):

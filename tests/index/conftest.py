@@ -24,7 +24,7 @@ def both_indexes(tiny_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def added_vectors(tiny_model: SpadeModel, tiny_vectors: Path, tmp_path: Path) -> Path:
-    """Vectors of d20 to d39: ten of them are in `tiny_index`, and d25 has another text."""
+    """Vectors of d20 to d39. Ten of these documents are in `tiny_index`; d25 has another text."""
     source = write_corpus(tmp_path / "more", 40)
     lines = (source / "corpus.jsonl").read_text().splitlines()[20:]
     changed = json.loads(lines[5])

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.java
 def test_a_change_that_was_killed(
     tiny_index: Path, added_vectors: Path, tmp_path: Path, moment: str
 ) -> None:
-    """The three states that kill -9 can leave while the new index replaces the old one."""
+    """Make each of the three states that kill -9 can leave while a new index replaces the old."""
     index = copy_artifact(tiny_index, tmp_path / "index")
     old = (index.parent / f"{index.name}.manifest.json").read_bytes()
     other = copy_artifact(tiny_index, tmp_path / "old")
@@ -77,7 +77,7 @@ build_impact_index(sys.argv[1], sys.argv[2], overwrite=True)
 def test_an_overwriting_build_that_was_killed(
     tiny_index: Path, tiny_vectors: Path, added_vectors: Path, tmp_path: Path, moment: str
 ) -> None:
-    """kill -9 before the new folder, or its manifest, is renamed: the old index remains."""
+    """After kill -9 before the new folder or its manifest is renamed, the old index remains."""
     index = copy_artifact(tiny_index, tmp_path / "index")
     command = [sys.executable, "-c", KILLED, str(added_vectors), str(index), moment]
     assert subprocess.run(command, capture_output=True, check=False).returncode == -9

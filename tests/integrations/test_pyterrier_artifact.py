@@ -91,8 +91,8 @@ def test_anserinis_class_opens_our_index(
 ) -> None:
     """`AnseriniIndex` runs in the JVM that this package starts.
 
-    PyTerrier would download Terrier before it starts its own JVM, so the test tells it that Java
-    runs already.
+    PyTerrier would download Terrier before it starts its own JVM, so the test tells PyTerrier
+    that Java is already running.
     """
     import pyterrier.java._utils
 

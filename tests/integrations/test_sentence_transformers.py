@@ -88,7 +88,7 @@ print(json.dumps([documents, model.encode_query(queries).to_dense().tolist(), te
 
 
 def test_a_saved_encoder_is_loaded_in_a_new_process(tiny_model: SpadeModel, tmp_path: Path) -> None:
-    """Without trust_remote_code: no code comes from the folder."""
+    """The encoder does not need trust_remote_code, because the folder contains no code."""
     encoder = sparse_encoder(tiny_model)
     encoder.save_pretrained(str(tmp_path / "encoder"))
     assert not list(tmp_path.rglob("*.py")) and not list(tmp_path.rglob("*.bin"))

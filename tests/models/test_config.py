@@ -40,7 +40,7 @@ def test_more_adapter_layers_than_the_backbone_has() -> None:
 
 @pytest.mark.parametrize("name", ["adapter_rank", "decoder_rank"])
 def test_a_rank_above_the_hidden_size(name: str) -> None:
-    """Such a rank could need any amount of memory. A missing hidden size means BERT's, 768."""
+    """Such a rank could need any amount of memory. If the hidden size is missing, it is 768."""
     for backbone, most in (({"hidden_size": 64}, 64), ({"model_type": "bert"}, 768)):
         replace(SpadeConfig(backbone=backbone), **{name: most})  # type: ignore[arg-type]
         with pytest.raises(UsageError, match=f"{name} is {most + 1}; it must be at most {most}"):

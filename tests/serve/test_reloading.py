@@ -42,7 +42,7 @@ def test_a_request_keeps_what_it_began_with() -> None:
         assert old.closed == 0
     assert (old.closed, new.closed) == (1, 0)
     files.version = 3
-    assert reloading.refresh()  # no request uses the old one, so it is closed at once
+    assert reloading.refresh()  # no request uses the old version, so it is closed at once
     assert [opened.closed for opened in files.opened] == [1, 1, 0]
     reloading.close()
     assert [opened.closed for opened in files.opened] == [1, 1, 1]

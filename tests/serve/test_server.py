@@ -112,7 +112,7 @@ def test_a_body_that_does_not_arrive_is_refused(folders: Folders) -> None:
 
 
 def _accepts(address: tuple[str, int]) -> bool:
-    """Whether the server still takes new connections."""
+    """Return whether the server still accepts new connections."""
     try:
         socket.create_connection(address, timeout=60).close()
     except OSError:

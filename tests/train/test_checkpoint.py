@@ -26,7 +26,7 @@ def test_a_damaged_checkpoint_is_reported(recipe: Recipe, tmp_path: Path) -> Non
 
 
 def test_a_checkpoint_of_the_earlier_masked_lm_stage(recipe: Recipe, tmp_path: Path) -> None:
-    """Tensor names lack the optimizer's name; the random state has no dimension for processes."""
+    """Old tensor names lack the optimizer's name; the old random state has no process dimension."""
     short = recipe.change(steps=4, warmup_steps=0, validate_every=2)
     fit_masked_lm(short, tmp_path / "run")
     fit_masked_lm(short.change(steps=2), tmp_path / "half")

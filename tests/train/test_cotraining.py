@@ -15,7 +15,7 @@ from spade_pyserini.train.stream import SampleStream
 
 
 def sample_loss(trainer: Trainer, encode: Encode, number: int) -> float:
-    """Return the loss (Eq. 11) of a single sample with its own negative."""
+    """Return the loss of Eq. 11 for one sample, computed with its own negative."""
     sample = trainer.data.samples[number]
     both = (
         encode(trainer.objective.ids([docid])) for docid in (sample.positive, sample.negatives[0])

@@ -35,7 +35,7 @@ def test_a_pool_and_a_sample_make_validation_smaller(
 def test_a_dev_set_of_another_corpus(
     recipe: Recipe, tiny_model: SpadeModel, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A corpus without relevant documents is an error; one without some of them is a warning."""
+    """An error is raised if all relevant documents are missing; a warning is logged if some are."""
     other = tmp_path / "other.jsonl"
     other.write_text('{"id": "x", "contents": "a cat"}\n')
     collection = DevCollection(

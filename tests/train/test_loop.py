@@ -40,7 +40,7 @@ def test_a_run_from_recipe_to_model(recipe: Recipe, tmp_path: Path) -> None:
     assert model.config.scale is not None
     validations = events(tmp_path / "run", "validation")
     assert [line["step"] for line in validations] == [2, 4, 6, 8]
-    # The first validation is in the warm-up.
+    # The first validation is in the warm-up, so its model cannot be the best one.
     top = max(validations[1:], key=lambda line: line["mrr"])
     assert model.config.alpha == top["alpha"]
     steps = events(tmp_path / "run", "step")

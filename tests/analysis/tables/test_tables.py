@@ -72,7 +72,7 @@ def test_the_command(table: Table, run: Commands, tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "systems.4-0"
     text = done.out
     for name in TINY:
-        # Each system is in four tables: those of two collections, of costs and of the paper.
+        # Each system is in four tables: one for each of two collections, the costs, the paper.
         assert text.count(f"\n{name} ") >= 4
     assert "uniCOIL: training\nuniCOIL: tiny\nuniCOIL: pool\n" in text
     svg = (folder / "tradeoff.svg").read_text()
@@ -94,7 +94,7 @@ def test_the_command(table: Table, run: Commands, tmp_path: Path) -> None:
     assert len(json.loads(file.read_text().splitlines()[0])["predicted_queries"]) > 1
     trained = json.loads((folder / "TILDEv2" / "train" / "recipe.json").read_text())
     assert trained["data"]["collections"][0]["expansions"] == str(file.relative_to(tmp_path))
-    # A row without results on a collection is measured again; finished rows are not.
+    # Only the row whose results on a collection are missing is measured again.
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("model.safetensors")}
     (folder / "DeepImpact" / "costs.tiny.json").unlink()
     again = run(*command)

@@ -112,7 +112,7 @@ def test_a_new_head_of_sparterm_has_small_weights(tiny_backbone: Path) -> None:
     before, weights = system(*inputs), [x.clone() for x in system.parameters()]
     system.normalise(*inputs)
     after = system(*inputs)
-    # Parameters keep their size: with tiny parameters, the first steps of Adam would be too large.
+    # Parameters stay as they are: if they were tiny, Adam's first steps would be too large.
     assert all(map(torch.equal, weights, system.parameters()))
     assert after.amax(dim=1).mean().item() == pytest.approx(LARGEST, rel=1e-4)
     ratio = LARGEST / before.amax(dim=1).mean()

@@ -20,7 +20,7 @@ def test_unlabelled_queries_take_their_positives_from_a_run(recipe: Recipe, tmp_
     (tmp_path / "run.txt").write_text(
         "q0 Q0 d5 1 0.9 x\nq0 Q0 d6 2 0.8 x\nq0 Q0 d7 3 0.7 x\n"
         "q1 Q0 d5 1 0.4 x\nq1 Q0 d6 2 0.3 x\n"  # the score of the first hit is too low
-        "q2 Q0 d8 1 0.6 x\n"  # q2 is left out: no second hit could be a negative
+        "q2 Q0 d8 1 0.6 x\n"  # q2 is left out: it has no second hit to use as a negative
     )
     unlabelled = TrainingCollection(
         recipe.data.corpus,

@@ -109,7 +109,7 @@ def test_micro_batches_do_not_change_the_gradient(recipe: Recipe, tmp_path: Path
 def test_a_system_starts_from_an_encoder_of_spade(
     recipe: Recipe, tiny_model: SpadeModel, tiny_model_folder: Path, tmp_path: Path
 ) -> None:
-    """Before training, SPLADE on SpaDE's expansion encoder has the same logits as that encoder."""
+    """Before training, SPLADE gives the same logits as the SpaDE encoder that it starts from."""
     running = trainer(recipe, "splade", tmp_path / "run", init=str(tiny_model_folder))
     inputs = pad_batch(tiny_model.wordpieces.document_ids(TEXTS, 32), torch.device("cpu"))
     with torch.no_grad():
