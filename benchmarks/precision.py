@@ -1,4 +1,4 @@
-"""Compare precisions and inference engines on this CPU with PyTorch in fp32.
+"""Measure precisions and inference engines on this CPU. The baseline is PyTorch in fp32.
 
     pip install onnx onnxscript onnxruntime openvino
     python benchmarks/precision.py

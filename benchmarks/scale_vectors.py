@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 SHARD = 2000  # documents per file
-REPLACED = (0.1, 0.4)  # the smallest and the largest share of terms from a second document
+REPLACED = (0.1, 0.4)  # smallest and largest share of terms that a second document replaces
 NOISE = 0.1  # standard deviation of the logarithm of the random factors of impacts
 LARGEST_IMPACT = 255
 

@@ -29,7 +29,8 @@ EXAMPLE = """spade reproduce --list
   spade reproduce --condition table1 --steps 100 --data-dir DIR"""
 
 MODEL_HELP = (
-    f"model to use for {ANY_MODEL} in the commands; for a table, a SpaDE model to start from"
+    f"model that replaces {ANY_MODEL} in the commands of a condition; with table1 or table2, the "
+    "SpaDE model from which the training of all systems starts"
 )
 
 

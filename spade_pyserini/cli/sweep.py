@@ -50,8 +50,8 @@ def parser() -> argparse.ArgumentParser:
         "--k",
         type=arguments.positive,
         nargs="+",
-        help="expansion terms per token (default: the k of the components); for another k, the "
-        "documents of --corpus are encoded again with --model",
+        help="expansion terms per token (default: the k with which the components were encoded); "
+        "for another k, the documents of --corpus are encoded again with --model",
     )
     add(
         "--prune-ratio",

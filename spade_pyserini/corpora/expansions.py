@@ -42,7 +42,7 @@ def expanded(corpus: Corpus, path: str | Path, per_document: int | None = None) 
     `spade expand` wrote is checked against its manifest.
     """
     if per_document is not None and not unpacked_name(Path(path)).endswith(JSON):
-        message = f"{path}: only .jsonl files separate the queries of a document"
+        message = f"{path}: only .jsonl files list the queries of a document separately"
         raise UsageError(f"{message}; leave out expansions_per_doc={per_document}")
     check_expansions(Path(path))
     return replace(corpus, read=partial(_read_expanded, corpus.read, Path(path), per_document))

@@ -90,7 +90,7 @@ def ensure_counts(
 
 
 def fit_encoder(encoder: E, path: Path) -> E:
-    """Return a copy of the encoder that uses the counts and removed terms of a counts file."""
+    """Return a copy of the encoder, with the counts and the removed terms of a counts file."""
     return encoder.for_corpus(load_counts(path, encoder.wordpieces), load_removed(path, encoder))
 
 

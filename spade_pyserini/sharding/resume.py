@@ -34,7 +34,7 @@ class Output(Generic[M]):
 
     @property
     def cure(self) -> str:
-        """The end of error messages about an existing output: what the user can do."""
+        """What the user can do about an existing output: the last part of an error message."""
         return f"choose another {self.parameter}, or pass overwrite=True to replace it"
 
     @contextmanager

@@ -27,8 +27,8 @@ Columns = tuple[TopicColumns, QrelsColumns]
 class JudgedQueries(NamedTuple):
     """Queries and judgements for training or validation.
 
-    queries, qrels: their names or paths. contents: the files among them that are not written yet,
-    as texts by path.
+    queries, qrels: names or paths. contents: the files that do not exist yet, each as its path and
+    the text to write to it.
     """
 
     queries: str

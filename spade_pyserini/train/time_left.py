@@ -44,7 +44,7 @@ class TimeLeft:
         self._seconds: list[float] = []
 
     def __call__(self, step: int) -> None:
-        """Take the time of the step that has ended; ``step`` is its number, from 1."""
+        """Record how long the step that just ended took; ``step`` is its number, from 1."""
         now = time.perf_counter()
         if self._last is not None:
             self._seconds.append(now - self._last)

@@ -213,7 +213,7 @@ def test_an_export_that_was_killed_is_completed(
     assert refused.code == 1 and "exists already" in refused.err
     for name in ("x.mapping.json", "x.README.md"):  # the two files that are written last
         (tmp_path / name).unlink()
-    assert run("export", *flags).code == 1  # another program may have written the files
+    assert run("export", *flags).code == 1  # refused: another program may have written the files
     private_sibling(base).mkdir()
     assert run("export", *flags).code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == names

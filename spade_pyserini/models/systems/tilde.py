@@ -9,9 +9,9 @@ added to the logarithms:
 
     w_j = ReLU(log P(j | d) - log(LEAST))
 
-Except for this lower limit, the ranking is the same as in TILDE: a query term adds one constant to
-the scores of all documents. Queries are boolean. TILDE also predicts the terms with which documents
-are expanded for TILDEv2 (`spade expand`).
+Except for this lower limit, the ranking is the same as in TILDE: for each query term, the scores of
+all documents grow by the same number, -log(LEAST). Queries are boolean. TILDE also predicts the
+terms with which documents are expanded for TILDEv2 (`spade expand`).
 
 - Zhuang, Zuccon: TILDE, term independent likelihood model for passage re-ranking, SIGIR 2021,
   https://doi.org/10.1145/3404835.3462922

@@ -78,7 +78,7 @@ class WordSystem(System):
     def own_terms(self, batch: list[list[int]]) -> Tensor:
         """Return a mask [batch, words] that is True everywhere, because no words are added.
 
-        A word that is only in other documents of the batch has weight 0 anyway.
+        A document has weight 0 for words that are only in other documents of the batch.
         """
         size = len(batch), len(self.columns(batch))
         return torch.ones(size, dtype=torch.bool, device=self.kept.device)
