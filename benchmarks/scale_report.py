@@ -82,7 +82,7 @@ def plan(vectors: Path, sizes: list[int]) -> str:
 
     terms = VectorManifest.load(vectors).terms_per_document
     lines = [
-        f"GB of disk, at {terms:.0f} terms per document; peak: while PISA builds its index",
+        f"GB of disk, at {terms:.0f} terms per document; the peak is reached while PISA builds",
         f"{'documents':>10} {'vectors':>8} {'texts':>8} {'Lucene':>8} {'PISA':>8} {'peak':>8}",
     ]
     for size in sizes:

@@ -222,7 +222,7 @@ def show_estimate(estimate: Estimate, options: EncodeOptions = DEFAULTS) -> str:
     lines = [
         f"documents  {estimate.documents:,}{known}",
         f"sample     {estimate.sample:,} of the first {estimate.read:,} documents, "
-        f"{estimate.rate:.1f} documents per second and worker",
+        f"{estimate.rate:.1f} documents per second per worker",
         f"time       {duration(estimate.seconds)}, {workers}",
         f"vectors    {_size(estimate.vectors_size)}, {estimate.terms:.0f} terms per document",
         f"index      {_size(estimate.index_size)}",

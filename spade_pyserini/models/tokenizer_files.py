@@ -61,7 +61,8 @@ def is_panic(error: BaseException) -> bool:
 def _trial(path: str, *_: int) -> str | None:
     """Use a tokenizer in a child process; return the reason if this fails, else None.
 
-    The other arguments identify the file, so that an unchanged file is tried once per process.
+    The result is cached. The other arguments identify the file, so that an unchanged file is tried
+    only once per process.
     """
     if not sys.executable:
         return None  # Python is embedded in another program: no child process can be started

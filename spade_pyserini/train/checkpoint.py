@@ -47,8 +47,9 @@ class Counter(Protocol):
 class TrainingState(NamedTuple):
     """Saves and restores the tensors of a run, for the stages ``train`` and ``masked-lm``.
 
-    counters: further objects with tensors, by name. All processes of a run call `save` and
-    `restore`.
+    All processes of a run must call `save` and `restore`.
+
+    counters: further objects whose tensors are saved, by name.
     """
 
     accelerator: Accelerator

@@ -68,7 +68,7 @@ class Extension:
 
 
 class Extensions:
-    """Combines all extensions of a run. Without extensions, training is the paper's."""
+    """Combines all extensions of a run. Without extensions, training is as in the paper."""
 
     def __init__(self, extensions: list[Extension]) -> None:
         self.extensions = extensions

@@ -12,7 +12,8 @@ from spade_pyserini.progress import duration, duration_range
 
 logger = logging.getLogger(__name__)
 STEPS = 5  # steps to measure, after the first one, which also prepares memory and caches
-# Factors of the shortest and the longest estimate, because the load of a machine changes.
+# The load of a machine changes. So the shortest and the longest measured time are multiplied by
+# these factors.
 LESS, MORE = 0.9, 1.2
 
 

@@ -62,7 +62,8 @@ def with_table(
         padded = torch.zeros(len(system.kept))
         padded[: len(weights)] = weights
         system.query_weights = padded
-        # The products have another range than the weights, so the scale must be calibrated.
+        # The products of document and query weights have another range than the document weights,
+        # so the scale must be calibrated.
         return SystemEncoder(system, replace(config, scale=None), boolean, longest)
     table = {wordpieces.terms[term]: weights[term].item() for term in ordinary}
     queries = TableQueries(wordpieces, quantize_weights(table), source.name, prompt)

@@ -41,8 +41,8 @@ def _embed(embed: Embed, texts: list[str], known: dict[str, Tensor]) -> Tensor:
 class BM25Teacher:
     """BM25 on WordPieces: a lexical teacher, robust out of domain.
 
-    On collections that the dense teacher was not trained for, the sum of both scores ranks better
-    than either score alone.
+    On collections that the dense teacher was not trained for, the sum of BM25's score and the dense
+    teacher's score ranks better than either score alone.
     """
 
     def __init__(self, wordpieces: WordPieces, counts: TermCounts, max_length: int) -> None:

@@ -25,7 +25,10 @@ from spade_pyserini.train.systems.objective import SystemObjective
 
 
 class TildeObjective(SystemObjective):
-    """Binary cross-entropy of all terms, given the document and given the query."""
+    """Binary cross-entropy over all terms, for the query's terms and for the document's terms.
+
+    The query's terms are predicted from the document, the document's terms from the query.
+    """
 
     encodes_queries = True
     ranks = False
