@@ -120,7 +120,7 @@ class _Setup:
         self.tolerance = partial(ErrorLimit, options.max_errors, bad_documents)
 
     def run(self) -> tuple[DocumentEncoder, VectorManifest]:
-        """Prepare the encoding; return the encoder for this corpus, and a new or earlier manifest."""
+        """Prepare the work; return the encoder for this corpus and a new or earlier manifest."""
         settings = self._settings()
         earlier = self.target.load_earlier()
         undecided = [name for name, value in UNDECIDED.items() if getattr(settings, name) == value]

@@ -31,7 +31,7 @@ def lower_expansion_bias(model: SpadeModel, texts: list[str], number: int) -> No
     def vectors(input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         return model.expansion_vectors(input_ids, attention_mask, top_k=False)
 
-    model.expansion.head.bias -= activation_limit(vectors, ids, model.kept, number)
+    model.expansion.head.bias.data -= activation_limit(vectors, ids, model.kept, number)
 
 
 def activation_limit(
