@@ -100,7 +100,13 @@ def test_an_empty_query(tiny_index: Path, run: Commands, command: str) -> None:
 def test_without_a_terminal_there_is_no_prompt(tiny_index: Path, run: Commands) -> None:
     result = run("search", "--index", tiny_index)
     assert result.code == 2
-    assert "give --query TEXT or --topics NAME|FILE" in result.err
+    assert "give --query TEXT or --topics NAME|FILE; the prompt needs a terminal" in result.err
+
+
+def test_json_needs_a_query(tiny_index: Path, run: Commands) -> None:
+    result = run("search", "--index", tiny_index, "--json")
+    assert result.code == 2
+    assert result.err == "error: --json needs --query TEXT\n"
 
 
 def test_the_prompt_answers_until_an_empty_line(tiny_index: Path) -> None:
