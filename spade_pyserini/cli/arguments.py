@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from spade_pyserini.errors import UsageError
 
@@ -30,6 +31,9 @@ QRELS_HELP = (
 )
 
 
+SIMILAR = 0.7  # least similarity of options that are suggested, as `difflib` computes it
+
+
 class HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
     """Keeps the line breaks of examples in help texts; shows defaults as a user would type them."""
 
@@ -44,9 +48,24 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefau
         return super()._get_help_string(action)
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that suggests the most similar options for options that do not exist."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message and exit with code 2."""
+        near = []
+        if message.startswith("unrecognized arguments: "):
+            known = [option for option in self._option_string_actions if option.startswith("--")]
+            for word in message.split():
+                if word.startswith("--"):
+                    near += difflib.get_close_matches(word.split("=")[0], known, 1, SIMILAR)
+        hint = f"; did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
+        super().error(f"{message}{hint}")
+
+
 def new_parser(name: str, description: str, example: str) -> argparse.ArgumentParser:
     """Return a parser for the command ``spade NAME``, whose help ends with an example."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"spade {name}",
         description=description,
         epilog=f"example:\n  {example}",

@@ -1,4 +1,4 @@
-"""Translate parameter names in the library's error messages to the flags of a command.
+"""Translate parameter names in the library's messages to the flags of a command.
 
 The library names parameters in call syntax, because most of its callers are programs. A user of the
 command line reads ``--overwrite`` where the library says ``overwrite=True``.

@@ -60,7 +60,8 @@ def run_command(name: str, arguments: list[str], prog: str) -> int:
     if empty := empty_names(parser, options):
         print(f"error: {empty[0]} is empty; give a value, or leave it out", file=sys.stderr)
         return 2
-    log_to_stderr(options.verbose)
+    flags = flag_names(parser)
+    log_to_stderr(options.verbose, flags)
     if limit_is_too_low():
         print(f"error: {NO_MEMORY}", file=sys.stderr)
         return 1
@@ -76,7 +77,7 @@ def run_command(name: str, arguments: list[str], prog: str) -> int:
         if is_out_of_memory(error):
             print(f"error: {NO_MEMORY}", file=sys.stderr)
             return 1
-        print(f"error: {with_flags(str(error), flag_names(parser))}", file=sys.stderr)
+        print(f"error: {with_flags(str(error), flags)}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("interrupted; run the same command again to continue", file=sys.stderr)
@@ -137,10 +138,28 @@ class Once(logging.Filter):
         return is_new
 
 
-def log_to_stderr(verbose: bool) -> None:
-    """Log to stderr. Without ``verbose``, other libraries log only warnings and errors."""
+class WithFlags(logging.Formatter):
+    """Formats messages; parameter names in messages of this package become flags."""
+
+    def __init__(self, flags: dict[str, str]) -> None:
+        super().__init__("%(message)s")
+        self._flags = flags
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the message of a record."""
+        message = super().format(record)
+        own = record.name.startswith("spade_pyserini")
+        return with_flags(message, self._flags) if own else message
+
+
+def log_to_stderr(verbose: bool, flags: dict[str, str] | None = None) -> None:
+    """Log to stderr. Without ``verbose``, other libraries log only warnings and errors.
+
+    ``flags`` are the flags of the command, by parameter name.
+    """
     handler = logging.StreamHandler()
     handler.addFilter(Once())
+    handler.setFormatter(WithFlags(flags or {}))
     level = logging.INFO if verbose else logging.WARNING
-    logging.basicConfig(format="%(message)s", level=level, handlers=[handler])
+    logging.basicConfig(level=level, handlers=[handler])
     logging.getLogger("spade_pyserini").setLevel(logging.DEBUG if verbose else logging.INFO)

@@ -64,8 +64,6 @@ def answer_queries(options: argparse.Namespace) -> None:
                 print(json.dumps(answers.as_json()))
             else:
                 print(answers.as_text(color=use_color(options.color)))
-            if options.verbose:
-                _log_ignored(query, searcher)
 
 
 def query_model(options: argparse.Namespace) -> MakeQueries | None:
@@ -135,12 +133,3 @@ def _find_or_log(texts: Texts, docids: Collection[str]) -> Mapping[str, Document
 
 def _log_missing_texts(error: Exception) -> None:
     logger.warning("no texts are shown: %s; to show texts, give --corpus NAME|PATH", error)
-
-
-def _log_ignored(query: str, searcher: Searcher) -> None:
-    from spade_pyserini.records import Topic
-    from spade_pyserini.search import ImpactSearcher
-    from spade_pyserini.search.topic_checks import log_ignored_words
-
-    if isinstance(searcher, ImpactSearcher):
-        log_ignored_words([Topic("query", query)], searcher)

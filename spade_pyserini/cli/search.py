@@ -126,7 +126,9 @@ def _check(options: argparse.Namespace) -> None:
     for name in ("output", "remove_query", "overwrite"):
         if getattr(options, name):
             raise UsageError(f"--{name.replace('_', '-')} applies only with --topics")
-    if not options.query and (options.json or not queries.on_terminal()):
+    if options.json and not options.query:
+        raise UsageError("--json needs --query TEXT")
+    if not options.query and not queries.on_terminal():
         raise UsageError("give --query TEXT or --topics NAME|FILE; the prompt needs a terminal")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spade_pyserini.corpora.delimited import has_header
-from spade_pyserini.corpora.fields import ROW, guess_column, id_value, text_value
+from spade_pyserini.corpora.fields import ROW, guess_column, id_value, listed, text_value
 from spade_pyserini.corpora.json_rows import JsonLines
 from spade_pyserini.corpora.rows import RowFormat, require_columns
 from spade_pyserini.corpora.tables import (
@@ -94,11 +94,21 @@ def _columns(path: Path, names: Sequence[str], chosen: TopicColumns) -> tuple[st
     return None if qids == ROW else qids, texts
 
 
+def _numbered(names: Sequence[str], chosen: TopicColumns) -> str:
+    """Return a message: the topics have row numbers as ids, unless the user names a column."""
+    numbered = "the id of a topic is the number of its row, from 1"
+    if chosen.query_id_field == ROW:
+        return numbered
+    known = f"none of the columns {listed(names)} is known as a column of ids"
+    return f"{known}, so {numbered}; to read ids, name their column with query_id_field=COLUMN"
+
+
 def _read(form: RowFormat, chosen: TopicColumns, path: Path) -> Iterator[tuple[int, Topic]]:
-    qids, texts = _columns(path, form.columns(path), chosen)
+    names = form.columns(path)
+    qids, texts = _columns(path, names, chosen)
     log_columns(path, ids=qids, queries=texts)
     if qids is None:
-        logger.info("%s: no id column; the id is the number of the row, from 1", path)
+        logger.info("%s: %s", path, _numbered(names, chosen))
     columns = [name for name in (qids, texts) if name]
     for number, row in enumerate(table_rows(form, path, columns), start=1):
         try:

@@ -5,8 +5,12 @@ Often, the cause is that the ids are spelled differently.
 
 from __future__ import annotations
 
+import re
+
 from spade_pyserini.formats.qrels import Qrels
 from spade_pyserini.records import Ranking
+
+ROW_NUMBER = re.compile("[1-9][0-9]{0,11}")
 
 
 def other_topics(qrels: Qrels, run: list[Ranking]) -> str:
@@ -19,7 +23,21 @@ def other_topics(qrels: Qrels, run: list[Ranking]) -> str:
     if " " in judged.strip():
         cure = "give judgements with the ids of the topics, not with their texts"
         return f"{message}, which looks like the text of a query; {cure}"
-    return f"{message}; give the qrels for the topics of the run"
+    other = "give the qrels for the topics of the run"
+    if _are_row_numbers([ranking.qid for ranking in run]):
+        cause = "`spade search` has probably numbered the topics by row, because it did not know "
+        cause = f"{cause}their column of ids"
+        cure = "search again with `spade search --query-id-field COLUMN --overwrite`"
+        return f"{message}; {cause}; {cure}, or {other}"
+    return f"{message}; {other}"
+
+
+def _are_row_numbers(qids: list[str]) -> bool:
+    """Whether the ids are numbers from 1, of which at most half are missing (topics without hits).
+
+    The ids of a known collection, such as MS MARCO, are not: most of their numbers are large.
+    """
+    return all(ROW_NUMBER.fullmatch(qid) and int(qid) <= 2 * len(qids) for qid in qids)
 
 
 def unmatched_warnings(qrels: Qrels, runs: dict[str, list[Ranking]]) -> list[str]:

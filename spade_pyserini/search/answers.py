@@ -55,11 +55,13 @@ class Answers(NamedTuple):
 
     terms: the terms that were searched.
     ignored: words of the query that are not in the vocabulary.
+    unmatched: those of ``terms`` that no document has.
     """
 
     query: str
     terms: tuple[str, ...]
     ignored: tuple[str, ...]
+    unmatched: tuple[str, ...]
     hits: tuple[Answer, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -68,6 +70,7 @@ class Answers(NamedTuple):
             "query": self.query,
             "terms": list(self.terms),
             "ignored": list(self.ignored),
+            "unmatched": list(self.unmatched),
             "hits": [
                 {
                     **answer._asdict(),
@@ -84,6 +87,8 @@ class Answers(NamedTuple):
         lines = [f"query: {printable(' '.join(self.terms))}"]
         if self.ignored:
             lines.append(f"ignored, not in the vocabulary: {printable(' '.join(self.ignored))}")
+        if self.unmatched and self.hits:  # without hits, `NO_HITS` says it of all terms
+            lines.append(f"in no document: {printable(' '.join(self.unmatched))}")
         for answer in self.hits:
             lines += _lines(answer, color)
         if any(term.in_text is False for answer in self.hits for term in answer.matched):
@@ -112,7 +117,8 @@ def answer_query(
     ignored = (
         searcher.wordpieces.unknown_words(query) if isinstance(searcher, ImpactSearcher) else []
     )
-    return Answers(query, tuple(searcher.query_terms(query)), tuple(ignored), described)
+    terms, unmatched = searcher.query_terms(query), searcher.unknown_terms(query)
+    return Answers(query, tuple(terms), tuple(ignored), tuple(unmatched), described)
 
 
 def describe_hits(

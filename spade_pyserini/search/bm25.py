@@ -46,6 +46,17 @@ class Bm25Searcher(LuceneSearcher):
         matched = {term: counts[term] * weight for term, weight in weights.items() if weight > 0}
         return dict(sorted(matched.items(), key=lambda item: -item[1]))
 
+    def unknown_terms(self, query: str) -> list[str]:
+        """Return the terms of the query that no document has."""
+        term_of = jvm.java_class("org.apache.lucene.index.Term")
+        reader = self._searcher.reader
+        with self._translate_errors():
+            return [
+                term
+                for term in self.query_terms(query)
+                if reader.docFreq(term_of("contents", term)) == 0
+            ]
+
     def _term_weights(self, terms: list[str], docid: str) -> dict[str, float]:
         """Return the scores of terms in a document; absent terms score 0 or are left out."""
         reader = self._searcher.reader

@@ -27,6 +27,26 @@ def test_options_cannot_be_abbreviated(run: Commands) -> None:
     assert run("corpora", "--verbose").code == 0
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("--doc-field article", "--doc-field article; did you mean --qrels-doc-field?"),
+        ("--doc-field=article", "--doc-field=article; did you mean --qrels-doc-field?"),
+        (
+            "--query-id-field nr --doc-field article",
+            "--query-id-field nr --doc-field article; "
+            "did you mean --qrels-query-field and --qrels-doc-field?",
+        ),
+        ("--zzz", "--zzz"),
+        ("-z", "-z"),
+    ],
+)
+def test_similar_options_are_suggested(run: Commands, call: str, message: str) -> None:
+    result = run("evaluate", "--qrels", "q", "--run", "r", *call.split())
+    assert result.code == 2
+    assert result.err.endswith(f"error: unrecognized arguments: {message}\n")
+
+
 def test_a_data_dir_that_is_missing_is_a_wrong_call(run: Commands, tmp_path: Path) -> None:
     result = run("corpora", "--data-dir", tmp_path / "nowhere")
     assert result.code == 2

@@ -10,7 +10,7 @@ import pytest
 from spade_pyserini import read_run
 from spade_pyserini.cli import registry
 from spade_pyserini.cli.arguments import QRELS_FIELDS, TOPIC_FIELDS
-from tests.commands import Commands
+from tests.commands import Commands, child
 
 TOPIC_FLAGS = ["--query-id-field", "nr", "--query-field", "frage"]
 QRELS_FLAGS = [
@@ -138,3 +138,25 @@ def test_wrong_calls(call: str, code: int, message: str, german: Path, run: Comm
     result = run(*shlex.split(call))
     assert result.code == code, result.err
     assert message in result.err
+
+
+@pytest.mark.java
+def test_topics_without_a_known_column_of_ids(german: Path, tiny_index: Path) -> None:
+    """The log line names the columns and the flag; this needs a process that logs to stderr."""
+    Path("fragen.csv").write_text("nr,question\nT0,red fish\nT1,old cat\n")
+    call = ("spade_pyserini", "search", "--index", tiny_index, "--topics", "fragen.csv")
+    numbered = child(*call, "--output", "run.txt", cwd=german)
+    assert numbered.returncode == 0, numbered.stderr
+    assert (
+        "fragen.csv: none of the columns `nr`, `question` is known as a column of ids, so the id "
+        "of a topic is the number of its row, from 1; to read ids, name their column with "
+        "--query-id-field COLUMN\n"
+    ) in numbered.stderr
+    assert [ranking.qid for ranking in read_run("run.txt")] == ["1", "2"]
+    named = child(*call, "--output", "run.txt", "--overwrite", "--query-id-field", "nr", cwd=german)
+    assert named.returncode == 0 and "none of the columns" not in named.stderr
+    assert [ranking.qid for ranking in read_run("run.txt")] == ["T0", "T1"]
+    chosen = child(
+        *call, "--output", "run.txt", "--overwrite", "--query-id-field", ":row", cwd=german
+    )
+    assert "fragen.csv: the id of a topic is the number of its row, from 1\n" in chosen.stderr

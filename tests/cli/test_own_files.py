@@ -106,3 +106,31 @@ def test_own_columns_are_encoded_and_remembered(
     assert built.code == 0, built.err
     shown = run("search", "--index", built.out.strip(), "--query", "river fish")
     assert "A2" in shown.out and "river Fish" in shown.out  # the text joins both columns
+
+
+@pytest.mark.parametrize("kind", ["bm25", "impact"])
+def test_ids_are_searched_only_if_their_column_is_a_text_field(
+    kind: str,
+    tmp_path: Path,
+    tiny_model_folder: Path,
+    run: Commands,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("sku,description\nbird,a red house\ndog,the old river\n")
+
+    def terms_in_texts(*fields: str) -> dict[str, bool]:
+        """Search for an id; return, for each hit, whether its text contains the id."""
+        corpus = ("--corpus", "a.csv", *fields)
+        if kind == "bm25":
+            built = run("index", "--bm25", *corpus, "--overwrite")
+        else:
+            encoded = run("encode", *corpus, "--model", tiny_model_folder, "--overwrite")
+            built = run("index", "--input", encoded.out.strip(), "--overwrite")
+        assert built.code == 0, built.err
+        found = run("search", "--index", built.out.strip(), "--query", "bird", "--json")
+        hits = json.loads(found.out)["hits"]
+        return {hit["docid"]: hit["matched"][0]["in_text"] for hit in hits}
+
+    assert True not in terms_in_texts().values()
+    assert terms_in_texts("--text-fields", "sku", "description")["bird"]

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from spade_pyserini import SpadeModel, build_impact_index, encode_corpus, open_corpus
+from spade_pyserini.index import build_foreign_index
 from tests.commands import Commands
-from tests.conftest import write_corpus
+from tests.conftest import ROOT, write_corpus
 
 pytestmark = pytest.mark.java
 
@@ -49,6 +50,35 @@ def test_json_has_the_same(tiny_index: Path, run: Commands) -> None:
         assert hit["score"] == sum(term["weight"] for term in hit["matched"])
         assert {"docid", "title", "snippet"} < hit.keys()
         assert all(hit["snippet"]["text"][a:b] in "the cat" for a, b in hit["snippet"]["marks"])
+
+
+def test_terms_in_no_document_are_shown(tiny_index: Path, tmp_path: Path, run: Commands) -> None:
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / "a.jsonl").write_text('{"id": "a", "vector": {"cat": 1}}')
+    build_foreign_index(tmp_path / "v", tmp_path / "x", tiny_index.with_name("tiny.tokenizer.json"))
+    some = ("search", "--index", tmp_path / "x", "--query", "cat deletes \u4e2d")
+    shown = run(*some)
+    assert shown.code == 0, shown.err
+    assert "ignored, not in the vocabulary: \u4e2d\nin no document: del ##ete ##s\n" in shown.out
+    answers = json.loads(run(*some, "--json").out)
+    assert answers["unmatched"] == ["del", "##ete", "##s"] and answers["hits"]
+    none = ("search", "--index", tmp_path / "x", "--query", "deletes")
+    assert run(*none).out == "query: del ##ete ##s\nno document has any of these terms\n"
+    answers = json.loads(run(*none, "--json").out)
+    assert answers["unmatched"] == answers["terms"] and not answers["hits"]
+    known = run("search", "--index", tmp_path / "x", "--query", "cat")
+    assert "in no document" not in known.out
+
+
+def test_the_guide_describes_the_fields_of_json(tiny_index: Path, run: Commands) -> None:
+    guide = (ROOT / "docs" / "guide" / "indexing-and-searching.md").read_text()
+    table = guide.split("prints the same as one JSON object")[1].split("\n\n")[1]
+    answers = json.loads(run("search", "--index", tiny_index, "--query", "the cat", "--json").out)
+    hit = answers["hits"][0]
+    for name in (*answers, *hit):
+        assert f"`{name}`" in table
+    for name in (*hit["matched"][0], *hit["snippet"]):
+        assert f'"{name}"' in table
 
 
 def test_a_corpus_that_is_gone_is_one_line(
@@ -100,7 +130,13 @@ def test_an_empty_query(tiny_index: Path, run: Commands, command: str) -> None:
 def test_without_a_terminal_there_is_no_prompt(tiny_index: Path, run: Commands) -> None:
     result = run("search", "--index", tiny_index)
     assert result.code == 2
-    assert "give --query TEXT or --topics NAME|FILE" in result.err
+    assert "give --query TEXT or --topics NAME|FILE; the prompt needs a terminal" in result.err
+
+
+def test_json_needs_a_query(tiny_index: Path, run: Commands) -> None:
+    result = run("search", "--index", tiny_index, "--json")
+    assert result.code == 2
+    assert result.err == "error: --json needs --query TEXT\n"
 
 
 def test_the_prompt_answers_until_an_empty_line(tiny_index: Path) -> None:

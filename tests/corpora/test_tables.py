@@ -61,7 +61,7 @@ def test_columns_that_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixt
     caplog.set_level(logging.INFO)
     queries = write(tmp_path / "q.csv", [{"query": "red"}, {"query": "blue"}])
     assert read_topics(queries) == [Topic("1", "red"), Topic("2", "blue")]
-    assert "the number of the row" in caplog.text
+    assert "the id of a topic is the number of its row, from 1" in caplog.text
     judged = write(tmp_path / "j.csv", [{"qid": 1, "docid": "x"}])
     assert read_qrels(judged) == {"1": {"x": 1}}
     assert "all judged documents are relevant (grade 1)" in caplog.text

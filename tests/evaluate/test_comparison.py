@@ -148,9 +148,40 @@ def test_topic_ids_of_both_sides_are_shown(tmp_path: Path, run: Commands) -> Non
     shown = "the topic ids of the run look like '1', those of the judgements like 'red lamp'"
     assert shown in result.err
     assert "looks like the text of a query; give judgements with the ids" in result.err
+    (tmp_path / "run.txt").write_text("t1 Q0 a 1 1 x\n")
     result = run("evaluate", "--qrels", other, "--run", tmp_path / "run.txt")
     assert result.code == 1
     assert "judgements like 'q-1'; give the qrels for the topics of the run" in result.err
+
+
+@pytest.mark.parametrize(
+    ("qids", "numbered"),
+    [
+        (["1", "2", "3"], True),
+        (["2", "4"], True),  # topics 1 and 3 have no hits
+        (["1048585", "2"], False),
+        (["9" * 5000], False),
+        (["1", "x"], False),
+        (["01"], False),
+        (["0", "1"], False),
+        (["\u00b2"], False),
+    ],
+)
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+def test_topics_that_were_numbered_by_row(
+    tmp_path: Path, run: Commands, command: str, qids: list[str], numbered: bool
+) -> None:
+    runs, qrels = [tmp_path / "run.txt", tmp_path / "other.txt"], tmp_path / "qrels.txt"
+    for path in runs:
+        path.write_text("".join(f"{qid} Q0 a 1 1 x\n" for qid in qids))
+    qrels.write_text("T0 0 a 1\n")
+    flag = ["--run"] if command == "evaluate" else []
+    result = run(command, "--qrels", qrels, *flag, *runs)
+    assert result.code == 1
+    assert ("has probably numbered the topics by row" in result.err) == numbered
+    cure = "search again with `spade search --query-id-field COLUMN --overwrite`, or give the qrels"
+    assert (cure in result.err) == numbered
+    assert "give the qrels for the topics of the run" in result.err
 
 
 def test_the_command_prints_one_table(files: tuple[Path, Path], run: Commands) -> None:

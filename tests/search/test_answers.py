@@ -22,6 +22,7 @@ def test_the_terms_make_up_the_score(tiny_index: Path) -> None:
         answers = answer_query(searcher, "the old cat \u4e2d", 5, find)
     assert answers.terms == ("the", "old", "cat")
     assert answers.ignored == ("\u4e2d",)
+    assert answers.unmatched == ()
     assert [answer.rank for answer in answers.hits] == [1, 2, 3, 4, 5]
     for answer in answers.hits:
         assert sum(term.weight for term in answer.matched) == answer.score
@@ -52,8 +53,9 @@ def test_bm25_answers_have_the_parts_of_their_scores(tiny_corpus: Path, tmp_path
     corpus = open_corpus(str(tiny_corpus))
     build_bm25_index(corpus, tmp_path / "bm25")
     with open_searcher(tmp_path / "bm25") as searcher:
-        answers = answer_query(searcher, "cats sleep, cat", 5, Texts([corpus]).find)
-    assert answers.terms == ("cat", "sleep")
+        answers = answer_query(searcher, "cats sleep, cat zzqx", 5, Texts([corpus]).find)
+    assert answers.terms == ("cat", "sleep", "zzqx")
+    assert "zzqx" in answers.unmatched and "cat" not in answers.unmatched
     assert answers.hits
     for answer in answers.hits:
         assert sum(term.weight for term in answer.matched) == pytest.approx(answer.score, rel=1e-3)
