@@ -57,7 +57,7 @@ def _log_lengths(manifest: VectorManifest) -> None:
             _percent(lengths.share_left_out),
             lengths.left_out,
             lengths.wordpieces,
-            _advice(manifest.source.get("segment")),
+            _advice(manifest),
         )
     if unknown := manifest.documents - lengths.documents:
         logger.info(
@@ -67,18 +67,24 @@ def _log_lengths(manifest: VectorManifest) -> None:
         )
 
 
-def _advice(segment: str | None) -> str:
-    """Return advice on how to leave out less text.
+def shorter_segment(segment: str | None) -> str:
+    """Return a ``WORDS:STRIDE`` with which less text is left out.
 
     segment: how the documents were divided into passages; None if they were not divided.
     """
     if segment is None:
-        return (
-            "`spade encode --segment 150:75` divides documents into passages, so that usually "
-            "nothing is left out"
-        )
+        return "150:75"
     words = max(2, int(segment.partition(":")[0]) * 2 // 3)
-    return f"These documents are passages; `--segment {words}:{words // 2}` makes them shorter"
+    return f"{words}:{words // 2}"
+
+
+def _advice(manifest: VectorManifest) -> str:
+    """Return advice on how to leave out less text."""
+    segment = manifest.source.get("segment")
+    words = shorter_segment(segment).partition(":")[0]
+    if segment is None:
+        return f"Usually, nothing is left out of passages of {words} words"
+    return f"These documents are passages; less is left out of passages of {words} words"
 
 
 def _percent(share: float) -> str:
