@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spade_pyserini.cli import arguments
-from spade_pyserini.cli.flags import command_line
+from spade_pyserini.cli.flags import command_line, flag_names, with_flags
 from spade_pyserini.errors import NotFoundError, UsageError
 from spade_pyserini.formats.outputs import refuse_file
 from spade_pyserini.formats.paths import location, model_title, safe_file_name
@@ -233,7 +233,8 @@ def run(options: argparse.Namespace) -> None:
     values = {key: getattr(options, key) for key in copied.split()}
     settings = EncodeOptions(model_name=model_name, part=part, **values)
     if options.estimate:
-        print(show_estimate(estimate_encoding(corpus, encoder, settings), settings))
+        shown = show_estimate(estimate_encoding(corpus, encoder, settings), settings)
+        print(with_flags(shown, flag_names(parser())))
         return
     manifest = encode_corpus(corpus, encoder, output, settings)
     _advise_passages(options, corpus, manifest, location(output))
