@@ -25,6 +25,7 @@ from spade_pyserini.encode.summary import log_summary
 from spade_pyserini.encode.task import VectorTask
 from spade_pyserini.errors import UsageError, describe_differences
 from spade_pyserini.formats.paths import location
+from spade_pyserini.formats.tables import counted
 from spade_pyserini.formats.vector_manifest import VectorManifest, VectorSettings
 from spade_pyserini.models.dual_encoder import DualEncoder
 from spade_pyserini.models.encoder import SpadeEncoder
@@ -227,5 +228,6 @@ def _calibrate(encoder: DocumentEncoder, corpus: Corpus, on_error: OnError) -> f
         document.contents for document in itertools.islice(corpus.documents(on_error), SAMPLE)
     ]
     scale = calibrated_scale(encoder, sample)
-    logger.info("the model has no scale; computed %.4f from %d documents", scale, len(sample))
+    shown = counted(len(sample), "document")
+    logger.info("the model has no scale; computed %.4f from %s", scale, shown)
     return scale

@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 
 from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.tables import counted
 from spade_pyserini.formats.vector_manifest import VectorManifest
 from spade_pyserini.sharding.part import Part
 
@@ -23,25 +24,27 @@ def log_summary(
     """
     finished = earlier is not None and earlier.complete and earlier.shards == manifest.shards
     logger.info(
-        "%s%s: %d documents, %.1f terms per document",
+        "%s%s: %s, %.1f terms per document",
         folder,
         " was finished already, nothing was encoded" if finished else "",
-        manifest.documents,
+        counted(manifest.documents, "document"),
         manifest.terms_per_document,
     )
     if manifest.empty_documents:
         empty = [docid for shard in manifest.shards for docid in shard.empty]
         shown = ", ".join(empty[:SHOWN]) + (", ..." if len(empty) > SHOWN else "")
         logger.warning(
-            "%d documents have no terms and cannot be retrieved: %s (all are listed in %s)",
-            len(empty),
+            "%s without terms cannot be retrieved: %s (all are listed in %s)",
+            counted(len(empty), "document"),
             shown,
             sibling(folder, part.manifest).name,
         )
     _log_lengths(manifest)
     clipped = sum(shard.clipped for shard in manifest.shards)
     if clipped:
-        logger.info("%d impacts were reduced to the largest possible value", clipped)
+        verb = "was" if clipped == 1 else "were"
+        shown = counted(clipped, "impact")
+        logger.info("%s %s reduced to the largest possible value", shown, verb)
 
 
 def _log_lengths(manifest: VectorManifest) -> None:
@@ -49,10 +52,11 @@ def _log_lengths(manifest: VectorManifest) -> None:
     lengths = manifest.lengths
     if lengths.longer:
         logger.warning(
-            "%d of %d documents are longer than %d WordPieces; %s of the text (%d of %d "
+            "%d of %s %s longer than %d WordPieces; %s of the text (%d of %d "
             "WordPieces) was left out. %s",
             lengths.longer,
-            lengths.documents,
+            counted(lengths.documents, "document"),
+            "is" if lengths.longer == 1 else "are",
             manifest.settings.max_length,
             _percent(lengths.share_left_out),
             lengths.left_out,
@@ -61,9 +65,9 @@ def _log_lengths(manifest: VectorManifest) -> None:
         )
     if unknown := manifest.documents - lengths.documents:
         logger.info(
-            "the lengths of %d documents are unknown: these documents were encoded by an early "
-            "version of spade_pyserini, which did not record lengths",
-            unknown,
+            "the lengths of %s are unknown: an early version of spade_pyserini, which did not "
+            "record lengths, encoded them",
+            counted(unknown, "document"),
         )
 
 

@@ -140,6 +140,10 @@ def test_the_advice_for_long_documents_is_a_command_that_works(
         result = run("encode", *arguments, *overwrite)
         assert result.code == 0, result.err
         assert f"to encode such passages: {advice}\n" in result.err
+        assert "report.tiny: 1 document, " in result.err
+        assert "1 of 1 document is longer than 32 WordPieces" in result.err
+        source = VectorManifest.load(Path("encode/report.tiny")).source
+        assert source == {"corpus": str(tmp_path / "my own" / "report.txt")}
     followed = run(*shlex.split(advice)[1:])
     assert (followed.code, followed.out) == (0, "encode/report-passages.tiny\n"), followed.err
     assert VectorManifest.load(Path("encode/report-passages.tiny")).source["segment"] == "150:75"
