@@ -51,9 +51,9 @@ class PlainLines(tqdm):  # type: ignore[type-arg]
 
 
 def duration(seconds: float) -> str:
-    """Format a duration for people: ``40 seconds``, ``3 minutes``, ``2.5 hours``."""
+    """Format a duration for people: ``1 second``, ``3 minutes``, ``2.5 hours``."""
     if seconds < 90:
-        return f"{seconds:.0f} seconds"
+        return f"{seconds:.0f} second{'' if round(seconds) == 1 else 's'}"
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
@@ -61,7 +61,7 @@ def duration_range(low: float, high: float) -> str:
     """Format a range of durations in the unit of the longer: ``9 to 13 minutes``."""
     shown = duration(high)
     number, _, unit = shown.partition(" ")
-    factor = {"seconds": 1, "minutes": 60, "hours": 3600}[unit]
+    factor = {"second": 1, "seconds": 1, "minutes": 60, "hours": 3600}[unit]
     least = f"{low / factor:.1f}" if unit == "hours" else f"{low / factor:.0f}"
     return f"about {shown}" if least == number else f"{least} to {shown}"
 

@@ -128,9 +128,10 @@ def test_ranges_of_durations() -> None:
 
 
 def test_durations_as_people_say_them() -> None:
-    shown = [duration(seconds) for seconds in (0.4, 40, 89, 90, 3_000, 9_000)]
+    shown = [duration(seconds) for seconds in (0.4, 1, 40, 89, 90, 3_000, 9_000)]
     assert shown == [
         "0 seconds",
+        "1 second",
         "40 seconds",
         "89 seconds",
         "2 minutes",

@@ -5,11 +5,17 @@ from __future__ import annotations
 import argparse
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spade_pyserini.cli import arguments
+from spade_pyserini.cli.flags import command_line, flag_names, with_flags
 from spade_pyserini.errors import NotFoundError, UsageError
 from spade_pyserini.formats.outputs import refuse_file
 from spade_pyserini.formats.paths import location, model_title, safe_file_name
+
+if TYPE_CHECKING:
+    from spade_pyserini.corpora import Corpus
+    from spade_pyserini.formats.vector_manifest import VectorManifest
 
 EXAMPLE = """spade encode --corpus pydoc --output encode/pydoc.spade-mini
   spade encode --corpus my-corpus/ --processes 2 --estimate
@@ -227,10 +233,30 @@ def run(options: argparse.Namespace) -> None:
     values = {key: getattr(options, key) for key in copied.split()}
     settings = EncodeOptions(model_name=model_name, part=part, **values)
     if options.estimate:
-        print(show_estimate(estimate_encoding(corpus, encoder, settings), settings))
+        shown = show_estimate(estimate_encoding(corpus, encoder, settings), settings)
+        print(with_flags(shown, flag_names(parser())))
         return
-    encode_corpus(corpus, encoder, output, settings)
+    manifest = encode_corpus(corpus, encoder, output, settings)
+    _advise_passages(options, corpus, manifest, location(output))
     print(output)
+
+
+def _advise_passages(
+    options: argparse.Namespace, corpus: Corpus, manifest: VectorManifest, output: Path
+) -> None:
+    """If documents were cut, log the command that encodes them as shorter passages.
+
+    ``--expansions`` and ``--pool`` name ids of the documents, so they do not fit the passages.
+    """
+    from spade_pyserini.encode.summary import shorter_segment
+
+    segment = shorter_segment(corpus.segment)
+    if not manifest.lengths.longer or options.expansions or options.pool:
+        return
+    passages = f"passages-{segment.partition(':')[0]}" if corpus.segment else "passages"
+    name = f"{corpus.name}-{passages}.{manifest.settings.model}"
+    changes = {"segment": segment, "output": output.parent / name, "overwrite": False}
+    logger.info("to encode such passages: %s", command_line(parser(), options, changes))
 
 
 def _check(options: argparse.Namespace) -> None:

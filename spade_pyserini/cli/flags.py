@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
+from collections.abc import Mapping
 
 from spade_pyserini.cli.arguments import QRELS_FIELDS, TOPIC_FIELDS
 
@@ -44,6 +46,25 @@ def empty_names(parser: argparse.ArgumentParser, options: argparse.Namespace) ->
 
 def _values(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
+
+
+def command_line(
+    parser: argparse.ArgumentParser, options: argparse.Namespace, changes: Mapping[str, object]
+) -> str:
+    """Return the command that has these options, with ``changes`` by parameter, for a shell.
+
+    Options with their default value are left out.
+    """
+    values = {**vars(options), **changes}
+    flags, words = flag_names(parser), parser.prog.split()
+    for action in parser._actions:
+        value = values.get(action.dest)
+        if action.dest not in flags or value == action.default:
+            continue
+        words.append(flags[action.dest])
+        if value is not True:
+            words += [str(word) for word in _values(value)]
+    return shlex.join(words)
 
 
 def with_flags(message: str, flags: dict[str, str]) -> str:

@@ -26,6 +26,7 @@ from spade_pyserini.formats.json_files import read_json_object
 from spade_pyserini.formats.lines import read_lines, unpacked_name
 from spade_pyserini.formats.paths import sibling
 from spade_pyserini.formats.sealed_json import read_sealed
+from spade_pyserini.formats.tables import counted
 
 logger = logging.getLogger(__name__)
 FORMAT = "spade_pyserini.expansions/1"  # the format of the manifest
@@ -102,7 +103,8 @@ def zip_expansions(
     if not used:
         raise InputError("no id in this file is an id of the corpus; choose another file", path)
     if unused := len(ahead) + sum(1 for _ in lines):
-        logger.warning("%s: %d texts have ids that are not in the corpus", path, unused)
+        shown = counted(unused, "text")
+        logger.warning("%s: the ids of %s are not in the corpus", path, shown)
 
 
 def _zip_lines(

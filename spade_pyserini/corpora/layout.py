@@ -19,6 +19,7 @@ from typing import NamedTuple
 from spade_pyserini.corpora.columnar import is_saved_dataset, saved_splits
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.lines import PACKED, unpacked_name
+from spade_pyserini.formats.tables import counted
 
 MAIN_FILES = ("corpus.jsonl", "corpus.jsonl.gz", "collection.tsv", "collection.tsv.gz")
 DATASET, TEXT = "dataset", "text"
@@ -113,7 +114,8 @@ def _folder_layout(path: Path) -> Layout:
 
 def _log_unread(path: Path, files: list[Path], others: list[Path]) -> None:
     if others:
-        number = f"{len(files)} files such as {files[0].name}"
+        number = f"{counted(len(files), 'file')} such as {files[0].name}"
+        unread = f"{counted(len(others), 'other file')} {'is' if len(others) == 1 else 'are'}"
         example = min(others).relative_to(path)
-        message = "%s: reading %s; %d other files are not part of the corpus, such as %s"
-        logger.info(message, path, number, len(others), example)
+        message = "%s: reading %s; %s not part of the corpus, such as %s"
+        logger.info(message, path, number, unread, example)

@@ -20,11 +20,10 @@ from spade_pyserini.errors import NotFoundError
 def record_source(corpus: Corpus) -> dict[str, str]:
     """Return the record with which `open_recorded` opens the corpus again.
 
-    A local path in the record is absolute.
+    A local path in the record is absolute, and has no ``..``.
     """
     is_local = corpus.in_files and "://" not in corpus.source
-    source = str(Path(corpus.source).absolute()) if is_local else corpus.source
-    recorded = {"corpus": source}
+    recorded = {"corpus": str(_absolute(Path(corpus.source))) if is_local else corpus.source}
     choice = corpus.choice
     for name, value in (("id_field", choice.id_field), ("title_field", choice.title_field)):
         if value is not None:
@@ -32,6 +31,14 @@ def record_source(corpus: Corpus) -> dict[str, str]:
     if choice.text_fields:
         recorded["text_fields"] = json.dumps(choice.text_fields)
     return recorded | ({"segment": corpus.segment} if corpus.segment else {})
+
+
+def _absolute(path: Path) -> Path:
+    """Return an absolute path without ``..``; links are followed only if the path has ``..``.
+
+    After a link, ``..`` is not the folder of the link, so it cannot simply be removed.
+    """
+    return path.resolve() if ".." in path.parts else path.absolute()
 
 
 def open_recorded(recorded: dict[str, str]) -> Corpus:

@@ -23,8 +23,9 @@ from spade_pyserini.encode.files import VectorFiles
 from spade_pyserini.encode.options import DEFAULTS, EncodeOptions
 from spade_pyserini.encode.summary import log_summary
 from spade_pyserini.encode.task import VectorTask
-from spade_pyserini.errors import UsageError
+from spade_pyserini.errors import UsageError, describe_differences
 from spade_pyserini.formats.paths import location
+from spade_pyserini.formats.tables import counted
 from spade_pyserini.formats.vector_manifest import VectorManifest, VectorSettings
 from spade_pyserini.models.dual_encoder import DualEncoder
 from spade_pyserini.models.encoder import SpadeEncoder
@@ -105,7 +106,7 @@ class _Setup:
     """Prepares an encoding: settings, term counts, scale, manifest.
 
     Settings that depend on the corpus are taken from an earlier run if that run had the same
-    corpus, columns, model and maximum length. Otherwise these settings are computed.
+    corpus, columns, passages, model and maximum length. Otherwise these settings are computed.
     """
 
     def __init__(
@@ -125,12 +126,25 @@ class _Setup:
         earlier = self.target.load_earlier()
         undecided = [name for name, value in UNDECIDED.items() if getattr(settings, name) == value]
         self.target.refuse_changed_settings(earlier, settings, undecided)
-        fitted, settings = self._fit(settings, _comparable(earlier, settings))
+        self._refuse_other_segment(earlier)
+        fitted, settings = self._fit(settings, self._comparable(earlier, settings))
         manifest = self.target.start(settings, earlier)
         # A complete manifest must not change: the manifests of indexes contain its digest.
         source = manifest.source if manifest.complete else record_source(self.corpus)
         removed = list(fitted.removed)
         return fitted, replace(manifest, removed_expansions=removed, source=source)
+
+    def _refuse_other_segment(self, earlier: VectorManifest | None) -> None:
+        """Raise `OutputExistsError` if the earlier run divided documents in another way.
+
+        This is not one of the settings, but the manifest records it with the source of the corpus.
+        """
+        if earlier is None or not earlier.source or self.target.overwrite:
+            return
+        before, now = earlier.source.get("segment"), self.corpus.segment
+        shown = describe_differences({"segment": before or "none"}, {"segment": now or "none"})
+        if shown:
+            raise self.target.other_settings(shown)
 
     def _settings(self) -> VectorSettings:
         """Return the settings that are known before the corpus is read."""
@@ -156,6 +170,15 @@ class _Setup:
             fields=self.corpus.fields,
             system=encoder.system,
         )
+
+    def _comparable(
+        self, earlier: VectorManifest | None, settings: VectorSettings
+    ) -> VectorSettings | None:
+        """Return the settings of the earlier run if both runs have the same texts and model."""
+        if earlier is None or earlier.source.get("segment") != self.corpus.segment:
+            return None
+        same = all(getattr(earlier.settings, name) == getattr(settings, name) for name in FITTED_TO)
+        return earlier.settings if same else None
 
     def _fit(
         self, settings: VectorSettings, earlier: VectorSettings | None
@@ -199,19 +222,12 @@ class _Setup:
         return counts_of_other_part(self.corpus, encoder, folder, self.target.overwrite)
 
 
-def _comparable(earlier: VectorManifest | None, settings: VectorSettings) -> VectorSettings | None:
-    """Return the settings of the earlier run if both runs agree on `FITTED_TO`, else None."""
-    if earlier is None:
-        return None
-    same = all(getattr(earlier.settings, name) == getattr(settings, name) for name in FITTED_TO)
-    return earlier.settings if same else None
-
-
 def _calibrate(encoder: DocumentEncoder, corpus: Corpus, on_error: OnError) -> float:
     """Compute a scale from the first documents of the corpus, for a model without a scale."""
     sample = [
         document.contents for document in itertools.islice(corpus.documents(on_error), SAMPLE)
     ]
     scale = calibrated_scale(encoder, sample)
-    logger.info("the model has no scale; computed %.4f from %d documents", scale, len(sample))
+    shown = counted(len(sample), "document")
+    logger.info("the model has no scale; computed %.4f from %s", scale, shown)
     return scale

@@ -24,7 +24,7 @@ from spade_pyserini.corpora.checks import ErrorLimit, number_documents
 from spade_pyserini.encode.calibration import calibrated_scale
 from spade_pyserini.encode.corpus_pruning import SAMPLE as PRUNING_SAMPLE
 from spade_pyserini.encode.counts_file import ensure_counts, fit_encoder
-from spade_pyserini.encode.options import DEFAULTS, EncodeOptions
+from spade_pyserini.encode.options import DEFAULTS, SHARD_SIZE, EncodeOptions
 from spade_pyserini.encode.task import VectorTask
 from spade_pyserini.errors import InputError
 from spade_pyserini.formats.paths import folder_bytes, location
@@ -39,6 +39,9 @@ from spade_pyserini.sharding.protocols import Advance
 SAMPLE = 256  # documents to encode
 READ = 20_000  # the sample is spread over this many documents at the beginning of the corpus
 WARM_UP = 8  # documents to encode before the time is measured
+SMALL_SHARD = 100  # a smaller shard size is not recommended
+SHARDS_PER_WORKER = 4  # with so many shards, all workers finish at about the same time
+WORTHWHILE = 0.9  # recommend a shard size that takes less than this share of the time
 # Measured on Lucene indexes of 100,000 and 1,000,000 documents with 78 to 277 terms each; see
 # docs/results/indexing-and-latency.md.
 INDEX_BYTES_PER_POSTING = 2.2
@@ -56,6 +59,7 @@ class Estimate:
         pruning; 0 if the model needs no counts, or if a counts file is given.
     terms: terms per document.
     vector_bytes: bytes of a compressed vector.
+    shard_size: number of documents in a shard. A worker encodes complete shards.
     complete: False if the size of the corpus is unknown; then ``documents`` is equal to ``read``.
     """
 
@@ -67,12 +71,29 @@ class Estimate:
     counting: float
     terms: float
     vector_bytes: float
+    shard_size: int = SHARD_SIZE
     complete: bool = True
 
     @property
+    def most(self) -> int:
+        """The number of documents of the worker that encodes the most."""
+        full, rest = divmod(self.documents, self.shard_size)
+        rounds, left = divmod(full, self.workers)
+        return (rounds + 1) * self.shard_size if left else rounds * self.shard_size + rest
+
+    @property
     def seconds(self) -> float:
-        """Seconds that the encoding takes with all workers, including the counting of terms."""
-        return self.counting + self.documents / (self.rate * self.workers)
+        """Seconds until the last worker has finished, including the counting of terms."""
+        return self.counting + self.most / self.rate
+
+    @property
+    def better(self) -> Estimate | None:
+        """The estimate for smaller shards, if the work is then divided much more equally."""
+        size = max(SMALL_SHARD, -(-self.documents // (SHARDS_PER_WORKER * self.workers)))
+        if size >= self.shard_size:
+            return None
+        smaller = replace(self, shard_size=size)
+        return smaller if smaller.seconds < WORTHWHILE * self.seconds else None
 
     @property
     def vectors_size(self) -> float:
@@ -123,6 +144,7 @@ def estimate_encoding(
         counting=known * per_document + pruning if needs_counts(encoder) else 0.0,
         terms=shard.terms / len(documents),
         vector_bytes=size / len(documents),
+        shard_size=options.shard_size,
         complete=total is not None,
     )
 
@@ -213,7 +235,7 @@ def _task(
 
 
 def show_estimate(estimate: Estimate, options: EncodeOptions = DEFAULTS) -> str:
-    """Return the estimate as lines for a terminal."""
+    """Return the estimate as lines for a terminal. They may name the parameter ``shard_size``."""
     known = "" if estimate.complete else " were read; the size of the corpus is unknown"
     parts = options.part.shard_num
     workers = f"{options.processes} process{'es' if options.processes > 1 else ''}"
@@ -230,6 +252,12 @@ def show_estimate(estimate: Estimate, options: EncodeOptions = DEFAULTS) -> str:
     if estimate.counting:
         lines.insert(
             3, f"           including {duration(estimate.counting)} to count the terms first"
+        )
+    if better := estimate.better:
+        lines.append(
+            f"\nA worker encodes up to {estimate.most:,} documents, because shards have "
+            f"{estimate.shard_size:,};\nwith shard_size={better.shard_size}, the encoding takes "
+            f"{duration(better.seconds)}."
         )
     return "\n".join(lines)
 

@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 
 from spade_pyserini.formats.paths import sibling
+from spade_pyserini.formats.tables import counted
 from spade_pyserini.formats.vector_manifest import VectorManifest
 from spade_pyserini.sharding.part import Part
 
@@ -23,25 +24,27 @@ def log_summary(
     """
     finished = earlier is not None and earlier.complete and earlier.shards == manifest.shards
     logger.info(
-        "%s%s: %d documents, %.1f terms per document",
+        "%s%s: %s, %.1f terms per document",
         folder,
         " was finished already, nothing was encoded" if finished else "",
-        manifest.documents,
+        counted(manifest.documents, "document"),
         manifest.terms_per_document,
     )
     if manifest.empty_documents:
         empty = [docid for shard in manifest.shards for docid in shard.empty]
         shown = ", ".join(empty[:SHOWN]) + (", ..." if len(empty) > SHOWN else "")
         logger.warning(
-            "%d documents have no terms and cannot be retrieved: %s (all are listed in %s)",
-            len(empty),
+            "%s without terms cannot be retrieved: %s (all are listed in %s)",
+            counted(len(empty), "document"),
             shown,
             sibling(folder, part.manifest).name,
         )
     _log_lengths(manifest)
     clipped = sum(shard.clipped for shard in manifest.shards)
     if clipped:
-        logger.info("%d impacts were reduced to the largest possible value", clipped)
+        verb = "was" if clipped == 1 else "were"
+        shown = counted(clipped, "impact")
+        logger.info("%s %s reduced to the largest possible value", shown, verb)
 
 
 def _log_lengths(manifest: VectorManifest) -> None:
@@ -49,36 +52,43 @@ def _log_lengths(manifest: VectorManifest) -> None:
     lengths = manifest.lengths
     if lengths.longer:
         logger.warning(
-            "%d of %d documents are longer than %d WordPieces; %s of the text (%d of %d "
+            "%d of %s %s longer than %d WordPieces; %s of the text (%d of %d "
             "WordPieces) was left out. %s",
             lengths.longer,
-            lengths.documents,
+            counted(lengths.documents, "document"),
+            "is" if lengths.longer == 1 else "are",
             manifest.settings.max_length,
             _percent(lengths.share_left_out),
             lengths.left_out,
             lengths.wordpieces,
-            _advice(manifest.source.get("segment")),
+            _advice(manifest),
         )
     if unknown := manifest.documents - lengths.documents:
         logger.info(
-            "the lengths of %d documents are unknown: these documents were encoded by an early "
-            "version of spade_pyserini, which did not record lengths",
-            unknown,
+            "the lengths of %s are unknown: an early version of spade_pyserini, which did not "
+            "record lengths, encoded them",
+            counted(unknown, "document"),
         )
 
 
-def _advice(segment: str | None) -> str:
-    """Return advice on how to leave out less text.
+def shorter_segment(segment: str | None) -> str:
+    """Return a ``WORDS:STRIDE`` with which less text is left out.
 
     segment: how the documents were divided into passages; None if they were not divided.
     """
     if segment is None:
-        return (
-            "`spade encode --segment 150:75` divides documents into passages, so that usually "
-            "nothing is left out"
-        )
+        return "150:75"
     words = max(2, int(segment.partition(":")[0]) * 2 // 3)
-    return f"These documents are passages; `--segment {words}:{words // 2}` makes them shorter"
+    return f"{words}:{words // 2}"
+
+
+def _advice(manifest: VectorManifest) -> str:
+    """Return advice on how to leave out less text."""
+    segment = manifest.source.get("segment")
+    words = shorter_segment(segment).partition(":")[0]
+    if segment is None:
+        return f"Usually, nothing is left out of passages of {words} words"
+    return f"These documents are passages; less is left out of passages of {words} words"
 
 
 def _percent(share: float) -> str:

@@ -19,6 +19,7 @@ from spade_pyserini.formats.index_manifest import IndexManifest, manifest_path
 from spade_pyserini.formats.locks import lock
 from spade_pyserini.formats.outputs import refuse_link
 from spade_pyserini.formats.paths import folder_bytes, remove, sibling
+from spade_pyserini.formats.tables import counted
 from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.index.swap import is_intact, restore, swap_in
 from spade_pyserini.lucene.errors import REBUILD
@@ -75,9 +76,10 @@ def build_in_staging(
         manifest = swap_in(staging, output, _named(output, build, staging))
     remove(log_path(output))
     size = folder_bytes(output) / 1e6
-    logger.info("%s: %d documents, %.2f MB", output, manifest.documents, size)
-    if manifest.empty_documents:
-        logger.warning("%d documents are empty and cannot be retrieved", manifest.empty_documents)
+    logger.info("%s: %s, %.2f MB", output, counted(manifest.documents, "document"), size)
+    if empty := manifest.empty_documents:
+        verb = "is" if empty == 1 else "are"
+        logger.warning("%s %s empty and cannot be retrieved", counted(empty, "document"), verb)
     return manifest
 
 

@@ -21,6 +21,7 @@ from spade_pyserini.formats import vectors
 from spade_pyserini.formats.atomic import report_full_disk
 from spade_pyserini.formats.digests import sha256
 from spade_pyserini.formats.index_manifest import IndexManifest
+from spade_pyserini.formats.tables import counted
 from spade_pyserini.formats.temporary import temporary_folder
 from spade_pyserini.formats.unicode import is_valid_unicode
 from spade_pyserini.formats.vector_manifest import VectorSettings
@@ -219,7 +220,8 @@ def _apply_change(
         expected = replace(expected, updates=[*expected.updates, change], optimized=False)
         check_lucene_counts(copy, expected)
         expected = swap_in(copy, folder, expected)
-    logger.info("%s: the index now has %d documents", folder, expected.documents)
+    shown = counted(expected.documents, "document")
+    logger.info("%s: the index now has %s", folder, shown)
     return expected
 
 

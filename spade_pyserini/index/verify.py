@@ -11,6 +11,7 @@ from pathlib import Path
 
 from spade_pyserini.errors import ArtifactError
 from spade_pyserini.formats.index_manifest import IndexManifest
+from spade_pyserini.formats.tables import counted
 from spade_pyserini.formats.vector_manifest import VectorManifest, manifest_path
 from spade_pyserini.index.counts import check_lucene_counts
 from spade_pyserini.index.foreign import check_foreign
@@ -48,8 +49,9 @@ def verify_index(
     manifest = retry_changes(folder, attempt)
     if source is not None:
         compared = _compare_sample(folder, manifest, Path(source), sample)
-        logger.info("%s: compared %d documents with %s: all are equal", folder, compared, source)
-    logger.info("%s: intact, %d documents", folder, manifest.documents)
+        shown = counted(compared, "document")
+        logger.info("%s: compared %s with %s: no differences", folder, shown, source)
+    logger.info("%s: intact, %s", folder, counted(manifest.documents, "document"))
     return manifest
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from spade_pyserini.formats.lines import write_lines
 from spade_pyserini.formats.paths import remove
+from spade_pyserini.formats.tables import counted
 
 logger = logging.getLogger(__name__)
 
@@ -27,5 +28,7 @@ def list_bad_documents(path: Path) -> Iterator[set[str]]:
     finally:
         if errors:
             write_lines(path, sorted(errors))
-            message = "%d bad documents were left out, such as %s (all are listed in %s)"
-            logger.warning(message, len(errors), min(errors), path)
+            shown = counted(len(errors), "bad document")
+            verb = "was" if len(errors) == 1 else "were"
+            message = "%s %s left out, such as %s (all are listed in %s)"
+            logger.warning(message, shown, verb, min(errors), path)

@@ -87,8 +87,12 @@ class Output(Generic[M]):
             name: value for name, value in asdict(settings).items() if name not in undecided
         }
         if shown := describe_differences(asdict(earlier.settings), compared):
-            message = f"{self.folder} was made with other settings ({shown})"
-            raise OutputExistsError(f"{message}; {self.cure}")
+            raise self.other_settings(shown)
+
+    def other_settings(self, differences: str) -> OutputExistsError:
+        """Return the error for an output whose settings have these ``differences``."""
+        message = f"{self.folder} was made with other settings ({differences})"
+        return OutputExistsError(f"{message}; {self.cure}")
 
     def start(self, settings: Settings, earlier: M | None) -> M:
         """Save and return a manifest: ``earlier`` if its settings are the same, else a new one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,7 @@ def test_long_documents_are_reported(
     result = run("encode", *arguments, *settings)
     assert result.code == 0, result.err
     assert REPORT in result.err
-    assert "`spade encode --segment 150:75`" in result.err
+    assert "Usually, nothing is left out of passages of 150 words" in result.err
     assert VectorManifest.load(tmp_path / "x").lengths == (5, 131, 2, 31)
 
 
@@ -116,8 +117,67 @@ def test_long_passages_are_reported_with_a_smaller_window(
     arguments = ("--corpus", corpus, "--model", tmp_path / "my-model" / "best")
     result = run("encode", *arguments, "--segment", "60:30", "--output", tmp_path / "x")
     assert result.code == 0, result.err
-    assert "These documents are passages; `--segment 40:20` makes them shorter" in result.err
+    assert "passages; less is left out of passages of 40 words" in result.err
+    assert f"--segment 40:20 --model {arguments[-1]} --output {tmp_path}/long-passages-40" in (
+        result.err
+    )
     assert VectorManifest.load(tmp_path / "x").settings.model == "my-model"
+
+
+def test_the_advice_for_long_documents_is_a_command_that_works(
+    run: Commands, tiny_model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "my own").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "my own" / "report.txt").write_text("cat " * 60)
+    arguments = ("--corpus", "../my own/report.txt", "--model", tiny_model_folder)
+    advice = (
+        f"spade encode --corpus '../my own/report.txt' --segment 150:75 --model {tiny_model_folder}"
+        " --output encode/report-passages.tiny"
+    )
+    for overwrite in ((), ("--overwrite",)):
+        result = run("encode", *arguments, *overwrite)
+        assert result.code == 0, result.err
+        assert f"to encode such passages: {advice}\n" in result.err
+        assert "report.tiny: 1 document, " in result.err
+        assert "1 of 1 document is longer than 32 WordPieces" in result.err
+        source = VectorManifest.load(Path("encode/report.tiny")).source
+        assert source == {"corpus": str(tmp_path / "my own" / "report.txt")}
+    followed = run(*shlex.split(advice)[1:])
+    assert (followed.code, followed.out) == (0, "encode/report-passages.tiny\n"), followed.err
+    assert VectorManifest.load(Path("encode/report-passages.tiny")).source["segment"] == "150:75"
+
+
+def test_other_passages_do_not_continue_an_output(
+    run: Commands, tiny_model_folder: Path, tmp_path: Path
+) -> None:
+    corpus = long_corpus(tmp_path / "long.jsonl")
+    arguments = ("--corpus", corpus, "--model", tiny_model_folder, "--output", tmp_path / "x")
+    assert run("encode", *arguments).code == 0
+    refused = run("encode", *arguments, "--segment", "20:10")
+    assert refused.code == 1
+    assert "was made with other settings (segment none, now 20:10); choose another" in refused.err
+    assert run("encode", *arguments, "--segment", "20:10", "--overwrite").code == 0
+    refused = run("encode", *arguments, "--segment", "20")
+    assert "was made with other settings (segment 20:10, now 20:20); choose" in refused.err
+    assert "(segment 20:10, now none)" in run("encode", *arguments).err
+
+
+def test_other_passages_do_not_use_the_counts_of_an_unfinished_output(
+    run: Commands, idf_model: SpadeModel, tmp_path: Path
+) -> None:
+    """--overwrite continues an unfinished output, but must count the terms of the passages."""
+    idf_model.save_pretrained(tmp_path / "idf")
+    corpus = long_corpus(tmp_path / "long.jsonl")
+    arguments = ("--corpus", corpus, "--model", tmp_path / "idf", "--output", tmp_path / "x")
+    assert run("encode", *arguments).code == 0
+    before = VectorManifest.load(tmp_path / "x")
+    path = manifest_path(tmp_path / "x")
+    write_sealed(path, {**read_sealed(path, FORMAT), "complete": False})
+    assert run("encode", *arguments, "--segment", "20", "--overwrite").code == 0
+    after = VectorManifest.load(tmp_path / "x")
+    assert after.settings.counts_sha256 != before.settings.counts_sha256
 
 
 def test_continued_runs_report_all_long_documents(

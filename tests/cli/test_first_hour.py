@@ -101,6 +101,21 @@ def test_a_long_report_is_searched_in_passages(
     assert "long%20report.txt#" in found.out and "word160" in found.out
 
 
+@pytest.mark.java
+def test_a_corpus_in_another_folder_is_named_without_dots(
+    shop: Path, run: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shop / "goods.csv").write_text("id,text\n1,a chair\n")
+    (shop / "work").mkdir()
+    monkeypatch.chdir(shop / "work")
+    result = run("index", "--bm25", "--corpus", "../goods.csv")
+    assert result.code == 0, result.err
+    assert "index/goods.bm25: 1 document, " in result.err
+    found = run("search", "--index", "index/goods.bm25", "--query", "chair")
+    assert found.code == 0 and "a chair" in found.out
+    assert f"{shop}/goods.csv: id from `id`" in found.err and ".." not in found.err
+
+
 def test_queries_without_ids_name_the_cure(shop: Path, run: Commands) -> None:
     (shop / "queries.txt").write_text("a chair for the office\n")
     result = run("search", "--index", shop, "--topics", shop / "queries.txt")

@@ -340,7 +340,7 @@ def test_documentation_next_to_json_is_not_read(
     (tmp_path / "docs.jsonl").write_text('{"id": "1", "contents": "x"}\n')
     (tmp_path / "README.md").write_text("about")
     assert [document.docid for document in open_corpus(str(tmp_path))] == ["1"]
-    assert "1 other files are not part of the corpus, such as README.md" in caplog.text
+    assert "1 other file is not part of the corpus, such as README.md" in caplog.text
 
 
 def test_named_collections_have_fixed_fields() -> None:

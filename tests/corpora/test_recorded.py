@@ -29,5 +29,13 @@ def test_a_path_is_recorded_as_an_absolute_one(
     (tmp_path / "notes" / "a.txt").write_text("some text")
     recorded = record_source(open_corpus("notes"))
     assert recorded == {"corpus": str(tmp_path / "notes")}
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    assert record_source(open_corpus("../notes")) == recorded
+    (tmp_path / "link").symlink_to(tmp_path / "notes" / "deep")
+    (tmp_path / "notes" / "deep").mkdir()
+    assert record_source(open_corpus("../link/../a.txt")) == {
+        "corpus": str(tmp_path / "notes" / "a.txt")
+    }
     monkeypatch.chdir("/")
     assert [document.text for document in open_recorded(recorded)] == ["some text"]

@@ -122,7 +122,7 @@ def test_a_document_without_terms_is_listed(
     arguments = ("--corpus", path, "--model", tiny_model_folder)
     result = run("encode", *arguments, "--output", tmp_path / "x")
     assert result.code == 0
-    assert "1 documents have no terms and cannot be retrieved: b" in result.err
+    assert "1 document without terms cannot be retrieved: b" in result.err
     assert VectorManifest.load(tmp_path / "x").shards[0].empty == ["b"]
 
 

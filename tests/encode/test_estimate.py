@@ -15,6 +15,7 @@ from spade_pyserini.encode.estimate import show_estimate
 from spade_pyserini.errors import InputError
 from spade_pyserini.formats.paths import folder_bytes
 from tests.commands import Commands
+from tests.conftest import write_corpus
 
 ESTIMATE = Estimate(
     documents=1_000_000,
@@ -38,6 +39,19 @@ def test_time_and_sizes_follow_the_number_of_documents() -> None:
     assert "vectors    1.0 GB, 250 terms per document" in shown
     assert "index      550.00 MB" in shown
     assert "unknown" in show_estimate(replace(ESTIMATE, complete=False))
+
+
+def test_the_time_is_that_of_the_worker_with_the_most_documents() -> None:
+    small = replace(ESTIMATE, documents=3000, workers=2, counting=0.0)
+    assert (small.most, small.seconds) == (2000, 40)
+    assert [replace(small, documents=number).most for number in (999, 4000, 4500, 7000)] == [
+        *(999, 2000, 2500, 4000)
+    ]
+    assert small.better is not None
+    assert (small.better.shard_size, small.better.seconds) == (375, 30)
+    assert replace(small, documents=100).better is None  # the shards would be too small
+    assert replace(small, workers=1).better is None
+    assert ESTIMATE.better is None
 
 
 def test_the_whole_corpus_as_the_sample_gives_its_terms_and_size(
@@ -100,3 +114,15 @@ def test_the_command_writes_nothing(
     assert re.search(r"^time       \d+ seconds, 1 process$", done.out, re.MULTILINE)
     assert list(tmp_path.iterdir()) == []
     assert run("encode", "--corpus", tiny_corpus, "--estimate", "--merge").code == 2
+
+
+def test_the_command_recommends_shards_that_divide_the_work_equally(
+    run: Commands, tmp_path: Path, tiny_model_folder: Path
+) -> None:
+    corpus = write_corpus(tmp_path / "corpus", 1500)
+    arguments = ("--corpus", corpus, "--model", tiny_model_folder, "--processes", 2, "--estimate")
+    done = run("encode", *arguments)
+    assert done.code == 0, done.err
+    assert "A worker encodes up to 1,500 documents, because shards have 2,000;\n" in done.out
+    assert "with --shard-size 188, the encoding takes" in done.out
+    assert "A worker encodes" not in run("encode", *arguments, "--shard-size", 188).out
