@@ -58,7 +58,7 @@ def test_bad_expansions(
 
 def test_a_limit_needs_queries_that_are_separate(folder: Path, tmp_path: Path) -> None:
     corpus = open_corpus(str(folder))
-    with pytest.raises(UsageError, match=r"x\.tsv: only \.jsonl files separate the queries"):
+    with pytest.raises(UsageError, match=r"x\.tsv: only \.jsonl files list the queries"):
         apply_transforms(corpus, expansions=str(tmp_path / "x.tsv"), expansions_per_doc=3)
 
 
