@@ -154,6 +154,10 @@ class SpadeEncoder:
         """Tokenize documents and cut them to ``max_length`` ids, see `DocumentIds`."""
         return self.wordpieces.cut_documents(texts, self.config.max_length)
 
+    def characters_read(self, text: str) -> int:
+        """Return how many characters of a text, from its start, the model reads."""
+        return self.wordpieces.end_of(text, *self.cut_documents([text]))
+
     def columns(self, batch: list[list[int]]) -> Sequence[str]:
         """Return the terms of the columns that `weigh` returns: all terms of the vocabulary."""
         return self.wordpieces.terms

@@ -226,6 +226,26 @@ class WordPieces:
             documents.append(DocumentIds(ids, length, length + self._specials - len(ids)))
         return documents
 
+    def end_of(self, text: str, document: DocumentIds) -> int:
+        """Return the position in ``text`` after the last WordPiece that was kept.
+
+        ``document`` is what `cut_documents` returned for this text. The position is the length of
+        the text if no WordPiece was cut off.
+        """
+        kept = document.length - document.left_out
+        if not document.left_out:
+            return len(text)
+        if not kept:
+            return 0
+        start = 0
+        for part in [text] if self._cutter is None else self._cutter.parts(text, SLICE):
+            offsets = self._tokenizer.encode(part, add_special_tokens=False).offsets
+            if kept <= len(offsets):
+                return start + int(offsets[kept - 1][1])
+            kept -= len(offsets)
+            start += len(part)
+        return len(text)
+
     def _count_wordpieces(self, text: str) -> int:
         return sum(
             len(self._tokenizer.encode(part, add_special_tokens=False).ids)

@@ -17,6 +17,7 @@ from spade_pyserini import (
 from spade_pyserini.analysis.explain import (
     SHADES,
     explain_match,
+    find_stop,
     heat_map,
     split_by_impact,
 )
@@ -160,6 +161,28 @@ def test_the_page_of_a_document(
     assert refused.code == 1 and "pass --overwrite" in refused.err
     assert path.read_text() == "precious"
     assert run("explain", *arguments, "--html", path, "--overwrite").code == 0
+
+
+def test_text_that_the_model_did_not_read(
+    tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    read, unread = " ".join(["old dog"] * 15), "old dog <sings> \u00e9t\u00e9"
+    path = tmp_path / "page.html"
+    arguments = ("--text", f"{read} {unread}", "--model", tiny_model_folder)
+    plain = run("explain", *arguments, "--html", path)
+    assert plain.code == 0
+    note = "the model reads the first 32 WordPieces; the rest of the text was not read"
+    first, mark, tail, *_ = plain.out.splitlines()
+    assert re.sub(r":\d+", "", first) == read and first.count(":") == 30
+    assert (mark, tail) == (f"[{note}]", unread)
+    colored = run("explain", *arguments, "--color", "always").out.splitlines()
+    assert colored[2] == f"\033[2m{unread}\033[0m"
+    source = path.read_text()
+    assert f"{read} {unread}" in ParsedPage(source).text
+    dimmed = f'<span style="opacity: .45" title="{note}"> {html.escape(unread)}</span></p>'
+    assert dimmed in source and f"The dimmed text has no impacts: {note}." in source
+    for text in (read, f"{read} \n", "", " "):
+        assert find_stop(SpadeEncoder.from_pretrained(tiny_model_folder), text) is None
 
 
 def test_the_page_of_a_query(

@@ -130,6 +130,17 @@ def test_documents_are_cut_as_the_tokenizer_cuts_them() -> None:
             assert document.left_out == len(ids) - len(document.ids)
 
 
+@pytest.mark.parametrize(
+    "text", ["a Cat,  sat \u00e9t\u00e9", "  \t" * 50_000 + "cat sat on, it \n"]
+)
+def test_the_end_of_the_wordpieces_that_are_kept(text: str) -> None:
+    for length in range(2, 10):
+        (document,) = MINILM.cut_documents([text], length)
+        end = MINILM.end_of(text, document)
+        assert MINILM.document_ids([text[:end]], 100) == [document.ids]
+        assert end == len(text) or (document.left_out and (not end or not text[end - 1].isspace()))
+
+
 def test_a_special_token_that_is_not_defined(tmp_path: Path) -> None:
     """Without a check, the tokenizers library would end the process at the first text."""
     definition = json.loads((minilm_folder() / "tokenizer.json").read_text())
