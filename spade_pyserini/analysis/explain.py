@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spade_pyserini.formats.tables import render
 from spade_pyserini.models.queries import as_queries
+from spade_pyserini.models.wordpieces import without_punctuation
 
 if TYPE_CHECKING:
     from spade_pyserini.models.explanation import TermWeight
@@ -43,6 +44,11 @@ class Match(NamedTuple):
 
     terms: list[TermWeight]
     missing: list[str]
+
+    @property
+    def missing_words(self) -> str:
+        """The terms that the vector does not have, without punctuation, for people to read."""
+        return " ".join(without_punctuation(self.missing))
 
     @property
     def score(self) -> int:
@@ -85,7 +91,7 @@ def match_table(match: Match) -> str:
     expansion = sum(term.expansion for term in match.terms)
     rows.append(["score", f"{weighting:.1f}", f"{expansion:.1f}", str(match.score)])
     table = render(["term", "weighting", "expansion", "impact"], rows)
-    return f"{table}\nno match: {' '.join(match.missing)}" if match.missing else table
+    return f"{table}\nno match: {match.missing_words}" if match.missing_words else table
 
 
 def heat_map(

@@ -75,7 +75,7 @@ def _score(match: Match) -> str:
     if not match.terms:
         return section("Score", paragraph("No term of the query matches the document.", ""))
     rows = [[*_row(term), f"{term.impact / max(1, match.score):.0%}"] for term in match.terms]
-    missing = f"No match: {' '.join(match.missing)}." if match.missing else ""
+    missing = f"No match: {match.missing_words}." if match.missing_words else ""
     return section(
         f"Score {match.score}",
         table([*HEADER, "share"], rows),

@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 import string
+import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -269,6 +270,15 @@ class WordPieces:
 def is_punctuation(word: str) -> bool:
     """Return whether a word is a single ASCII punctuation character."""
     return len(word) == 1 and word in string.punctuation
+
+
+def without_punctuation(terms: Iterable[str]) -> list[str]:
+    """Return the terms that have more than punctuation, ASCII or not."""
+    return [term for term in terms if not all(map(_is_mark, term))]
+
+
+def _is_mark(char: str) -> bool:
+    return char in string.punctuation or unicodedata.category(char).startswith("P")
 
 
 def resolve_tokenizer(name: str | Path) -> Path:

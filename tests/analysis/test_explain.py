@@ -59,7 +59,7 @@ def test_the_score_is_the_one_of_search(
 def test_a_query_as_a_table(tiny_corpus: Path, tiny_model_folder: Path, run: Commands) -> None:
     encoder = SpadeEncoder.from_pretrained(str(tiny_model_folder))
     text = next(doc.contents for doc in open_corpus(str(tiny_corpus)) if doc.docid == "d7")
-    query = "cat bird sings quickly"
+    query = "cat bird sings quickly #,"
     arguments = ("--corpus", tiny_corpus, "--docid", "d7", "--model", tiny_model_folder)
     result = run("explain", *arguments, "--query", query)
     assert result.code == 0
@@ -68,8 +68,10 @@ def test_a_query_as_a_table(tiny_corpus: Path, tiny_model_folder: Path, run: Com
     assert header == ["term", "weighting", "expansion", "impact"]
     assert [(row[0], int(row[3])) for row in rows] == [(t.term, t.impact) for t in match.terms]
     assert score[0] == "score" and int(score[3]) == match.score == sum(int(r[3]) for r in rows)
-    assert missing == ["no", "match:", *match.missing]
-    assert rows and match.missing
+    words = [term for term in match.missing if term not in "#,"]
+    assert missing == ["no", "match:", *words]
+    assert rows and words and "#" in match.missing
+    assert "no match" not in run("explain", *arguments, "--query", "cat #").out
 
 
 def test_words_get_the_impact_of_their_best_wordpiece(tiny_model: SpadeModel) -> None:
@@ -191,14 +193,15 @@ def test_the_page_of_a_query(
     arguments = ("--corpus", tiny_corpus, "--docid", "d3", "--model", tiny_model_folder)
     plain, page = tmp_path / "plain.html", tmp_path / "query.html"
     assert run("explain", *arguments, "--html", plain).code == 0
-    query = "cat bird <sings> quickly"
+    query = "cat bird <sings> quickly #"
     shown = run("explain", *arguments, "--query", query, "--html", page)
     assert shown.code == 0
     score = next(line.split()[3] for line in shown.out.splitlines() if line.startswith("score"))
     parsed = ParsedPage(page.read_text())
-    assert re.search(r"Why d3 \(.*\) matches \u201ccat bird <sings> quickly\u201d", parsed.text)
+    assert re.search(r"Why d3 \(.*\) matches \u201ccat bird <sings> quickly #\u201d", parsed.text)
     assert f"Score {score}" in parsed.text
-    assert "No match: " in parsed.text
+    missing = re.search(r"No match: (.*)\.", parsed.text)
+    assert missing and "#" not in missing[1].split()
     # With a query, only the words that match it are shaded, each in a <span>.
     assert page.read_text().count("<span") < plain.read_text().count("<span")
     text = run("explain", "--text", TEXT, "--model", tiny_model_folder, "--html", tmp_path / "t")

@@ -12,7 +12,7 @@ from transformers import AutoTokenizer
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.lines import read_lines
 from spade_pyserini.models.minilm import minilm_folder
-from spade_pyserini.models.wordpieces import WordPieces
+from spade_pyserini.models.wordpieces import WordPieces, without_punctuation
 from tests.conftest import shared_data
 
 MINILM = WordPieces.load(minilm_folder())
@@ -31,6 +31,12 @@ def test_words_that_the_vocabulary_cannot_represent() -> None:
     text = "hello \U0001f9ff\u1234 world \u9fa5"
     assert MINILM.unknown_words(text) == ["\U0001f9ff\u1234", "\u9fa5"]
     assert MINILM.unknown_words("hello [SEP] deleting") == []
+
+
+def test_terms_that_are_only_punctuation() -> None:
+    assert without_punctuation(
+        ["what", "?", "\u2026", "\u00bf", "##ing", "c++", "$", "\u20ac"]
+    ) == [*("what", "##ing", "c++", "\u20ac")]
 
 
 def test_spans_are_the_positions_of_wordpieces() -> None:
