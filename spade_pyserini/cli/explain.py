@@ -88,6 +88,8 @@ def run(options: argparse.Namespace) -> None:
     corpora, model, counts = _source(options)
     document = _find(corpora, options.docid) if corpora else Document("", "", options.text)
     text = document.contents
+    if sys.stderr.isatty():  # torch and the model take seconds
+        print(f"loading {model} ...", file=sys.stderr)
 
     from spade_pyserini.analysis.explain import explain_match, find_stop, heat_map, match_table
     from spade_pyserini.analysis.explanation_page import explanation_page, page_title

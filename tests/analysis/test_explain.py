@@ -3,6 +3,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,16 @@ def test_a_query_as_a_table(tiny_corpus: Path, tiny_model_folder: Path, run: Com
     assert missing == ["no", "match:", *words]
     assert rows and words and "#" in match.missing
     assert "no match" not in run("explain", *arguments, "--query", "cat #").out
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_terminal_shows_that_the_model_is_being_loaded(
+    tiny_model_folder: Path, run: Commands, monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    result = run("explain", "--text", TEXT, "--model", tiny_model_folder)
+    assert result.code == 0 and "loading" not in result.out
+    assert (f"loading {tiny_model_folder} ...\n" in result.err) == terminal
 
 
 def test_words_get_the_impact_of_their_best_wordpiece(tiny_model: SpadeModel) -> None:
