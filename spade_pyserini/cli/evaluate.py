@@ -60,5 +60,5 @@ def run(options: argparse.Namespace) -> None:
         tested = None if options.per_query else baseline  # rows of single topics have no marks
         print(conventions(comparison, qrels, runs, baseline=tested, own=own))
     else:
-        for warning in unmatched_warnings(qrels, runs):
+        for warning in unmatched_warnings(qrels, runs, level):
             logger.warning("%s", warning)

@@ -48,7 +48,7 @@ def conventions(
                 f"{name}: {retrieve} own text, which is in the corpus (as in ArguAna); "
                 "`spade search --remove-query` leaves it out"
             )
-    return "\n".join([*lines, *unmatched_warnings(qrels, runs)])
+    return "\n".join([*lines, *unmatched_warnings(qrels, runs, level)])
 
 
 def _significance(comparison: Comparison, baseline: str, topics: int) -> Iterator[str]:

@@ -22,10 +22,16 @@ def other_topics(qrels: Qrels, run: list[Ranking]) -> str:
     return f"{message}; give the qrels for the topics of the run"
 
 
-def unmatched_warnings(qrels: Qrels, runs: dict[str, list[Ranking]]) -> list[str]:
-    """Return a warning for each run that has none of the relevant documents of any topic."""
+def unmatched_warnings(qrels: Qrels, runs: dict[str, list[Ranking]], level: int = 1) -> list[str]:
+    """Return a warning for each run that has none of the relevant documents of any topic.
+
+    ``level`` is the lowest grade of a relevant document.
+    """
     relevant = {
-        docid: None for grades in qrels.values() for docid, grade in grades.items() if grade > 0
+        docid: None
+        for grades in qrels.values()
+        for docid, grade in grades.items()
+        if grade >= level
     }
     if not relevant:
         return []

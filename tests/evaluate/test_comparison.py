@@ -56,7 +56,7 @@ def test_p_values(tmp_path: Path, run: Commands) -> None:
     rows = json.loads(run("evaluate", *flags, "--format", "json").out)
     by_name = {row["run"]: (row["p RR"], row["p P@1"]) for row in rows}
     assert by_name["better"] == pytest.approx((rr, p1), rel=1e-3)
-    assert by_name["base"] == by_name["copy"] == ("", "")
+    assert by_name["base"] == by_name["copy"] == (None, None)
     table = run("evaluate", *flags, "--format", "csv").out.splitlines()
     assert table[0] == "run,RR,P@1,p RR,p P@1" and table[2].endswith(",1,")
     assert "p RR" not in run("evaluate", *flags[:-5], "-m", "RR", "--format", "csv").out
@@ -131,6 +131,22 @@ def test_ids_that_do_not_match(tmp_path: Path, run: Commands) -> None:
     qrels.write_text("query-id,corpus-id,score\n0,note 0.md,1\n")
     single = run("evaluate", "--qrels", qrels, "--run", escaped).out
     assert "escaped: the only relevant document is not in this run; its document ids" in single
+
+
+def test_only_grades_from_the_relevance_level_are_relevant(tmp_path: Path, run: Commands) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 2\n1 0 c 3\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1 x\n")
+    (tmp_path / "other").write_text("1 Q0 d 1 1 x\n")
+    flags = ("--qrels", tmp_path / "qrels")
+    level = ("--relevance-level", 2)
+    assert "relevant document" not in run("evaluate", *flags, "--run", tmp_path / "run").out
+    warning = "run: none of the 2 relevant documents is in this run"
+    shown = run("evaluate", *flags, *level, "--run", tmp_path / "run")
+    assert warning in shown.out
+    table = run("evaluate", *flags, *level, "--run", tmp_path / "run", "--format", "csv")
+    assert warning in table.err
+    compared = run("compare", *flags, *level, tmp_path / "run", tmp_path / "other").out
+    assert warning in compared and f"other: {warning[5:]}" in compared
 
 
 def test_singular_and_plural(files: tuple[Path, Path], run: Commands) -> None:
