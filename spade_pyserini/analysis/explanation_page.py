@@ -65,7 +65,7 @@ def explanation_page(
                 for name, changed in changes(terms).items()
             ),
         ),
-        section("All terms", *_all_terms(terms)),
+        section("All terms", *_all_terms(terms), *_forms_note(terms)),
     ]
     return page(title, sections)
 
@@ -118,5 +118,19 @@ def _all_terms(terms: list[TermWeight]) -> list[str]:
     return [table(HEADER, first), *folded]
 
 
+def _forms_note(terms: list[TermWeight]) -> list[str]:
+    """Return a paragraph about inflected forms if the document has any."""
+    if not any(term.form_of for term in terms):
+        return []
+    note = "An added form of a word of the text gets a share of the weight of this word."
+    return [paragraph(note)]
+
+
 def _row(term: TermWeight) -> list[str]:
-    return [term.term, "yes" if term.in_document else "added", *parts(term), str(term.impact)]
+    return [term.term, _origin(term), *parts(term), str(term.impact)]
+
+
+def _origin(term: TermWeight) -> str:
+    if term.in_document:
+        return "yes"
+    return f"added, form of {', '.join(term.form_of)}" if term.form_of else "added"

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from spade_pyserini import (
     ImpactSearcher,
@@ -26,6 +27,7 @@ from spade_pyserini.analysis.explanation_page import FIRST, explanation_page
 from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.explanation import TermWeight
+from spade_pyserini.models.extensions import with_forms
 from tests.analysis.pages import ParsedPage
 from tests.commands import Commands
 
@@ -248,6 +250,22 @@ def test_an_index_remembers_corpus_and_counts(
     assert run("index", "--bm25", "--corpus", "goods.csv", *columns).code == 0
     bm25 = run("explain", "--index", "index/goods.bm25", "--docid", "d1")
     assert bm25.code == 2 and "index/goods.bm25 is a BM25 index" in bm25.err
+
+
+def test_the_page_names_the_word_of_an_added_form(
+    tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    model = SpadeModel.from_pretrained(tiny_model_folder)
+    forms = torch.zeros(len(model.kept), dtype=torch.int32)
+    forms[[model.wordpieces.term_ids[term] for term in ("fish", "dog")]] = 1
+    with_forms(model, 0.5, forms).save_pretrained(tmp_path / "model")
+    arguments = ("--text", "a red fish", "--model", tmp_path / "model", "--html")
+    assert run("explain", *arguments, tmp_path / "page").code == 0
+    page = (tmp_path / "page").read_text()
+    assert "<tr><td>dog</td><td>added, form of fish</td>" in page
+    assert "An added form of a word of the text gets a share of the weight" in page
+    assert run("explain", *arguments, tmp_path / "query", "--query", "dog").code == 0
+    assert "<td>added, form of fish</td>" in (tmp_path / "query").read_text()
 
 
 def test_only_the_first_terms_are_open(tiny_model: SpadeModel) -> None:
