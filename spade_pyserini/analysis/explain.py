@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spade_pyserini.formats.tables import render
 from spade_pyserini.models.queries import as_queries
+from spade_pyserini.models.wordpieces import without_punctuation
 
 if TYPE_CHECKING:
     from spade_pyserini.models.explanation import TermWeight
@@ -18,6 +19,20 @@ if TYPE_CHECKING:
 # maximum number of added terms to show; the maximum number of raised terms is the same
 SHOWN = 20
 SHADES = (230, 223, 216, 209, 202)  # colour numbers of terminals, pale to deep orange
+DIM, RESET = "\033[2m", "\033[0m"
+
+
+class Stop(NamedTuple):
+    """Where the model stops reading a text: after this many characters, and WordPieces."""
+
+    characters: int
+    wordpieces: int
+
+    @property
+    def note(self) -> str:
+        """A sentence for the reader of an explanation."""
+        limit = f"the first {self.wordpieces} WordPieces"
+        return f"the model reads {limit}; the rest of the text was not read"
 
 
 class Match(NamedTuple):
@@ -31,9 +46,20 @@ class Match(NamedTuple):
     missing: list[str]
 
     @property
+    def missing_words(self) -> str:
+        """The terms that the vector does not have, without punctuation, for people to read."""
+        return " ".join(without_punctuation(self.missing))
+
+    @property
     def score(self) -> int:
         """The score of the document in an index of the same model."""
         return sum(term.impact for term in self.terms)
+
+
+def find_stop(encoder: DocumentEncoder, text: str) -> Stop | None:
+    """Return where the model stops reading ``text``, or None if it reads the complete text."""
+    end = encoder.characters_read(text)
+    return Stop(end, encoder.config.max_length) if end < len(text) else None
 
 
 def explain_match(encoder: DocumentEncoder, text: str, query: str) -> Match:
@@ -65,33 +91,45 @@ def match_table(match: Match) -> str:
     expansion = sum(term.expansion for term in match.terms)
     rows.append(["score", f"{weighting:.1f}", f"{expansion:.1f}", str(match.score)])
     table = render(["term", "weighting", "expansion", "impact"], rows)
-    return f"{table}\nno match: {' '.join(match.missing)}" if match.missing else table
+    return f"{table}\nno match: {match.missing_words}" if match.missing_words else table
 
 
 def heat_map(
-    text: str, terms: list[TermWeight], queries: WordPieces | QueryEncoder, color: bool
+    text: str,
+    terms: list[TermWeight],
+    queries: WordPieces | QueryEncoder,
+    color: bool,
+    stop: Stop | None = None,
 ) -> str:
     """Return ``text`` for a terminal, with words shaded by impact, as in the paper's Table 7.
 
     Below the text are the terms that expansion added, and the terms whose impact it raised. Without
-    ``color``, the impacts are written after the words, but not after punctuation.
+    ``color``, the impacts are written after the words, but not after punctuation. After ``stop``,
+    if given, comes a line that says so, and the text that the model did not read.
     """
     largest = terms[0].impact if terms else 1
     pieces = []
-    for piece, impact in split_by_impact(text, terms, queries):
-        # Control characters could change the terminal's state.
-        plain = "".join(char if char.isprintable() or char == "\n" else " " for char in piece)
+    for piece, impact in split_by_impact(text[: stop.characters if stop else None], terms, queries):
+        plain = _harmless(piece)
         if not impact:
             pieces.append(plain)
         elif color:
             shade = SHADES[(impact - 1) * len(SHADES) // largest]
-            pieces.append(f"\033[38;5;16;48;5;{shade}m{plain}\033[0m")
+            pieces.append(f"\033[38;5;16;48;5;{shade}m{plain}{RESET}")
         else:
             pieces.append(f"{plain}:{impact}" if re.match(r"\w", plain) else plain)
     lines = ["".join(pieces)]
+    if stop:
+        unread = _harmless(text[stop.characters :].lstrip())
+        lines += [f"[{stop.note}]", f"{DIM}{unread}{RESET}" if color else unread]
     for title, changed in changes(terms).items():
         lines.append(f"\n{title}: " + ("  ".join(changed) or "none"))
     return "\n".join(lines)
+
+
+def _harmless(text: str) -> str:
+    """Replace control characters, which could change the terminal's state."""
+    return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
 
 
 def split_by_impact(

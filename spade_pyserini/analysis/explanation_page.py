@@ -6,7 +6,7 @@ from html import escape
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from spade_pyserini.analysis.explain import Match, changes, parts, split_by_impact
+from spade_pyserini.analysis.explain import Match, Stop, changes, parts, split_by_impact
 from spade_pyserini.analysis.html.elements import details, paragraph, section, table
 from spade_pyserini.analysis.html.page import page
 from spade_pyserini.records import Document
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spade_pyserini.models.wordpieces import WordPieces
 
 DEEPEST = 0.6  # background opacity of the largest impact on a page; text stays readable on it
+UNREAD = "opacity: .45"  # the style of text that the model did not read
 FIRST = 20  # terms in the table; the others are collapsed
 HEADER = ["term", "in the document", "weighting", "expansion", "impact"]
 
@@ -38,10 +39,12 @@ def explanation_page(
     terms: list[TermWeight],
     queries: WordPieces | QueryEncoder,
     match: Match | None = None,
+    stop: Stop | None = None,
 ) -> str:
     """Return a self-contained page: the score if there is a query, the text, and all terms.
 
     The words of the text are shaded by impact; with a query, only the matching words are shaded.
+    The text after ``stop``, which the model did not read, is dimmed.
     """
     shown = terms if match is None else match.terms
     note = (
@@ -50,9 +53,11 @@ def explanation_page(
     )
     if match is not None:
         note = f"Only words that match the query have a colour. {note}"
+    if stop is not None:
+        note = f"{note} The dimmed text has no impacts: {stop.note}."
     sections = [] if match is None else [_score(match)]
     sections += [
-        section("Document", _heat_map(text, shown, queries), paragraph(note)),
+        section("Document", _heat_map(text, shown, queries, stop), paragraph(note)),
         section(
             "Changes by term expansion",
             *(
@@ -60,7 +65,7 @@ def explanation_page(
                 for name, changed in changes(terms).items()
             ),
         ),
-        section("All terms", *_all_terms(terms)),
+        section("All terms", *_all_terms(terms), *_forms_note(terms)),
     ]
     return page(title, sections)
 
@@ -70,7 +75,7 @@ def _score(match: Match) -> str:
     if not match.terms:
         return section("Score", paragraph("No term of the query matches the document.", ""))
     rows = [[*_row(term), f"{term.impact / max(1, match.score):.0%}"] for term in match.terms]
-    missing = f"No match: {' '.join(match.missing)}." if match.missing else ""
+    missing = f"No match: {match.missing_words}." if match.missing_words else ""
     return section(
         f"Score {match.score}",
         table([*HEADER, "share"], rows),
@@ -78,11 +83,20 @@ def _score(match: Match) -> str:
     )
 
 
-def _heat_map(text: str, terms: list[TermWeight], queries: WordPieces | QueryEncoder) -> str:
+def _heat_map(
+    text: str,
+    terms: list[TermWeight],
+    queries: WordPieces | QueryEncoder,
+    stop: Stop | None,
+) -> str:
     largest = max((term.impact for term in terms), default=1)
-    pieces = (
-        _shaded(piece, impact, largest) for piece, impact in split_by_impact(text, terms, queries)
-    )
+    end = stop.characters if stop else len(text)
+    pieces = [
+        _shaded(piece, impact, largest)
+        for piece, impact in split_by_impact(text[:end], terms, queries)
+    ]
+    if stop:
+        pieces.append(f'<span style="{UNREAD}" title="{stop.note}">{escape(text[end:])}</span>')
     return f'<p style="white-space: pre-wrap; margin: 0">{"".join(pieces)}</p>'
 
 
@@ -104,5 +118,19 @@ def _all_terms(terms: list[TermWeight]) -> list[str]:
     return [table(HEADER, first), *folded]
 
 
+def _forms_note(terms: list[TermWeight]) -> list[str]:
+    """Return a paragraph about inflected forms if the document has any."""
+    if not any(term.form_of for term in terms):
+        return []
+    note = "An added form of a word of the text gets a share of the weight of this word."
+    return [paragraph(note)]
+
+
 def _row(term: TermWeight) -> list[str]:
-    return [term.term, "yes" if term.in_document else "added", *parts(term), str(term.impact)]
+    return [term.term, _origin(term), *parts(term), str(term.impact)]
+
+
+def _origin(term: TermWeight) -> str:
+    if term.in_document:
+        return "yes"
+    return f"added, form of {', '.join(term.form_of)}" if term.form_of else "added"

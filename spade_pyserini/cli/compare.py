@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
     differences = compare_topics(qrels, baseline, candidate, measures[0], level)
     title = f"{measure_name(measures[0])} of {name} against {baseline_name}"
     print(f"{title}, {counted(len(differences), 'topic')}\n")
-    print("\n".join([_summary(differences), *unmatched_warnings(qrels, runs)]))
+    print("\n".join([_summary(differences), *unmatched_warnings(qrels, runs, level)]))
     for heading, rows in zip(("gains", "losses"), extremes(differences, options.top), strict=True):
         if rows:
             print(f"\nlargest {heading}\n{_table(rows, texts)}")

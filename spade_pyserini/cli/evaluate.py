@@ -22,7 +22,11 @@ def parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     arguments.add_judgements(parser)
     add("--run", required=True, nargs="+", metavar="FILE", help="one or more TREC runs")
-    add("--baseline", metavar="RUN", help="a file of --run, with which the other runs are compared")
+    add(
+        "--baseline",
+        metavar="RUN",
+        help="a file of --run, with which the other runs are compared by a paired t-test",
+    )
     add("--per-query", action="store_true", help="print a line for each topic")
     add("--format", choices=FORMATS, default="text", help="format of the table")
     return parser
@@ -47,6 +51,8 @@ def run(options: argparse.Namespace) -> None:
     comparison = compare_runs(qrels, runs, measures, baseline=baseline, level=level)
     if options.per_query:
         print(render(*comparison.per_query(), options.format, left=(0, 1)))
+    elif options.format in ("csv", "json"):
+        print(render(*comparison.with_p_values(), options.format))
     else:
         print(render(comparison.header(), comparison.rows(), options.format))
     if options.format == "text":
@@ -54,5 +60,5 @@ def run(options: argparse.Namespace) -> None:
         tested = None if options.per_query else baseline  # rows of single topics have no marks
         print(conventions(comparison, qrels, runs, baseline=tested, own=own))
     else:
-        for warning in unmatched_warnings(qrels, runs):
+        for warning in unmatched_warnings(qrels, runs, level):
             logger.warning("%s", warning)

@@ -88,8 +88,10 @@ def run(options: argparse.Namespace) -> None:
     corpora, model, counts = _source(options)
     document = _find(corpora, options.docid) if corpora else Document("", "", options.text)
     text = document.contents
+    if sys.stderr.isatty():  # torch and the model take seconds
+        print(f"loading {model} ...", file=sys.stderr)
 
-    from spade_pyserini.analysis.explain import explain_match, heat_map, match_table
+    from spade_pyserini.analysis.explain import explain_match, find_stop, heat_map, match_table
     from spade_pyserini.analysis.explanation_page import explanation_page, page_title
     from spade_pyserini.encode.counts_file import count_corpus, fit_encoder
     from spade_pyserini.models.protocols import needs_counts
@@ -108,14 +110,15 @@ def run(options: argparse.Namespace) -> None:
     if encoder.config.scale is None:
         logger.warning("the model has no quantization scale: impacts are scaled to this document")
     terms = encoder.explain(text)
+    stop = find_stop(encoder, text)
     match = explain_match(encoder, text, options.query) if options.query else None
     if match is None:
-        print(heat_map(text, terms, encoder.queries, use_color(options.color)))
+        print(heat_map(text, terms, encoder.queries, use_color(options.color), stop))
     else:
         print(match_table(match))
     if options.html:
         title = page_title(document, options.query)
-        page = explanation_page(title, text, terms, encoder.queries, match)
+        page = explanation_page(title, text, terms, encoder.queries, match, stop)
         with atomic_write(Path(options.html)) as stream:
             stream.write(page.encode())
         print(options.html)

@@ -31,7 +31,12 @@ def parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     arguments.add_judgements(parser)
     add("--run", required=True, nargs="+", metavar="FILE", help="one or more TREC runs")
-    add("--baseline", metavar="RUN", help="run to compare with the other runs (default: the first)")
+    add(
+        "--baseline",
+        metavar="RUN",
+        help="run that each of the other runs is compared with: one of the files of --run, such as "
+        "the run of the system in use, or of BM25 (default: the first)",
+    )
     arguments.add_topics(parser, summary="show the texts of these topics")
     arguments.add_corpus(parser, summary="show the texts of documents from this corpus")
     add(

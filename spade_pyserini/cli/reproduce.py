@@ -47,7 +47,11 @@ def parser() -> argparse.ArgumentParser:
         "--list", action="store_true", help="print all conditions and expected values"
     )
     action.add_argument("--condition", metavar="NAME", help="run the commands of this condition")
-    add("--dry-run", action="store_true", help="print the commands without running them")
+    add(
+        "--dry-run",
+        action="store_true",
+        help="print the commands, or the systems and recipes of a table, without running them",
+    )
     add("--model", metavar="NAME|PATH", help=MODEL_HELP)
     add("--seed", type=int, metavar="N", help=f"value of {SEED} in the commands (default: 0)")
     add("--steps", type=arguments.positive, metavar="N", help="for a table: steps of each training")

@@ -52,6 +52,24 @@ class Comparison:
             for name in self.values
         ]
 
+    def with_p_values(self) -> tuple[list[str], list[list[str]]]:
+        """A pair: the header and the rows; with a baseline, with a p-value for each measure.
+
+        A p-value is empty in the row of the baseline, and if a test is not possible.
+        """
+        if not self.tests:
+            return self.header(), self.rows()
+        header = [*self.header(), *(f"p {measure_name(measure)}" for measure in self.measures)]
+        rows = [
+            [*row, *(self._p_value(row[0], measure) for measure in self.measures)]
+            for row in self.rows()
+        ]
+        return header, rows
+
+    def _p_value(self, name: str, measure: Measure) -> str:
+        test = self.tests.get(name, {}).get(measure)
+        return "" if test is None or test.p is None else f"{test.p:.4g}"
+
     def per_query(self) -> tuple[list[str], list[list[str]]]:
         """A pair: the header, and a list with a row for each topic of each run."""
         rows = [

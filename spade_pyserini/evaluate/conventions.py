@@ -48,11 +48,14 @@ def conventions(
                 f"{name}: {retrieve} own text, which is in the corpus (as in ArguAna); "
                 "`spade search --remove-query` leaves it out"
             )
-    return "\n".join([*lines, *unmatched_warnings(qrels, runs)])
+    return "\n".join([*lines, *unmatched_warnings(qrels, runs, level)])
 
 
 def _significance(comparison: Comparison, baseline: str, topics: int) -> Iterator[str]:
-    """Yield the meaning of the significance mark, and why some differences were not tested."""
+    """Yield the meaning of the significance mark, and the p-values.
+
+    Also yield why some differences were not tested.
+    """
     if reason := too_few(topics):
         yield reason
         return
@@ -64,6 +67,12 @@ def _significance(comparison: Comparison, baseline: str, topics: int) -> Iterato
     elif any(test.p is not None or test.untested == EQUAL for test in tests):
         yield f"no significant difference from {baseline}: {how}"
     for name, by_measure in comparison.tests.items():
+        if any(test.p is not None for test in by_measure.values()):
+            values = ", ".join(
+                f"{measure_name(measure)} {'-' if test.p is None else f'{test.p:.2g}'}"
+                for measure, test in by_measure.items()
+            )
+            yield f"{name}, p-values: {values}"
         constant = [
             measure_name(measure)
             for measure, test in by_measure.items()

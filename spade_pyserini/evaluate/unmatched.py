@@ -40,10 +40,16 @@ def _are_row_numbers(qids: list[str]) -> bool:
     return all(ROW_NUMBER.fullmatch(qid) and int(qid) <= 2 * len(qids) for qid in qids)
 
 
-def unmatched_warnings(qrels: Qrels, runs: dict[str, list[Ranking]]) -> list[str]:
-    """Return a warning for each run that has none of the relevant documents of any topic."""
+def unmatched_warnings(qrels: Qrels, runs: dict[str, list[Ranking]], level: int = 1) -> list[str]:
+    """Return a warning for each run that has none of the relevant documents of any topic.
+
+    ``level`` is the lowest grade of a relevant document.
+    """
     relevant = {
-        docid: None for grades in qrels.values() for docid, grade in grades.items() if grade > 0
+        docid: None
+        for grades in qrels.values()
+        for docid, grade in grades.items()
+        if grade >= level
     }
     if not relevant:
         return []

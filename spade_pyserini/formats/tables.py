@@ -17,7 +17,10 @@ LATEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "◇": r"$^
 def render(
     header: list[str], rows: list[list[str]], form: str = "text", left: tuple[int, ...] = (0,)
 ) -> str:
-    """Return a table in one of `FORMATS`. Columns in ``left`` are texts, others are numbers."""
+    """Return a table in one of `FORMATS`. Columns in ``left`` are texts, others are numbers.
+
+    In JSON, an empty cell of a column of numbers is null.
+    """
     if form == "markdown":
         rule = ["---" if column in left else "---:" for column in range(len(header))]
         return "\n".join(f"| {' | '.join(row)} |" for row in [header, rule, *rows])
@@ -65,7 +68,9 @@ def _latex(cell: str) -> str:
     return "".join(LATEX.get(letter, letter) for letter in cell)
 
 
-def _number(cell: str) -> float | str:
+def _number(cell: str) -> float | str | None:
+    if not cell:
+        return None
     try:
         return float(cell)
     except ValueError:

@@ -58,19 +58,26 @@ class Cutter(NamedTuple):
             length = GROWTH * cut.start()
         yield self._shortened(text)
 
-    def slices(self, text: str, size: int) -> Iterator[str]:
+    def parts(self, text: str, size: int) -> Iterator[str]:
         """Yield consecutive parts of a text, each with at least ``size`` characters.
 
         A part ends where the text may first be cut after ``size`` characters, so only the last
-        part can be shorter. The parts together have the same WordPieces as the text. Repeated
-        whitespace and words above the tokenizer's length limit may be shortened.
+        part can be shorter. The parts together have the same WordPieces as the text.
         """
         start = 0
         while start < len(text):
             cut = self.place.search(text, start + size)
             end = len(text) if cut is None else cut.start()
-            yield self._shortened(text[start:end]) if end - start > size else text[start:end]
+            yield text[start:end]
             start = end
+
+    def slices(self, text: str, size: int) -> Iterator[str]:
+        """Yield the parts of a text, see `parts`, shortened.
+
+        Repeated whitespace and words above the tokenizer's length limit may be shortened.
+        """
+        for part in self.parts(text, size):
+            yield self._shortened(part) if len(part) > size else part
 
     def _shortened(self, text: str) -> str:
         return BLANKS.sub(" ", self.word.sub(r"\1", text) if self.word else text)

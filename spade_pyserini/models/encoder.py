@@ -19,6 +19,7 @@ from spade_pyserini.models.devices import move
 from spade_pyserini.models.dual_encoder import DualEncoder
 from spade_pyserini.models.explanation import Expansion, TermWeight, TermWeights, split_impacts
 from spade_pyserini.models.extensions import corpus_weights
+from spade_pyserini.models.inflections import words_with_forms
 from spade_pyserini.models.persistence import load_model
 from spade_pyserini.models.precision import autocast, check_precision
 from spade_pyserini.models.pruning import drop_small_weights
@@ -154,6 +155,10 @@ class SpadeEncoder:
         """Tokenize documents and cut them to ``max_length`` ids, see `DocumentIds`."""
         return self.wordpieces.cut_documents(texts, self.config.max_length)
 
+    def characters_read(self, text: str) -> int:
+        """Return how many characters of a text, from its start, the model reads."""
+        return self.wordpieces.end_of(text, *self.cut_documents([text]))
+
     def columns(self, batch: list[list[int]]) -> Sequence[str]:
         """Return the terms of the columns that `weigh` returns: all terms of the vocabulary."""
         return self.wordpieces.terms
@@ -284,11 +289,32 @@ class SpadeEncoder:
         parts = split_impacts(weighting, expansion, weights, self.config.alpha)
         own, added = (self.named(vector) for vector in sparse(parts * scale))
         in_document = {self.wordpieces.terms[term_id] for term_id in ids}
+        form_of = self._origins([term for term in own if term not in in_document], ids)
         terms = [
-            TermWeight(term, term in in_document, own.get(term, 0.0), added.get(term, 0.0), impact)
+            TermWeight(
+                term,
+                term in in_document,
+                own.get(term, 0.0),
+                added.get(term, 0.0),
+                impact,
+                form_of.get(term, ()),
+            )
             for term, impact in self.impacts(weights, scale)[0].items()
         ]
         return TermWeights(sorted(terms, key=lambda term: -term.impact))
+
+    def _origins(self, terms: list[str], ids: list[int]) -> dict[str, tuple[str, ...]]:
+        """Return, for each of these terms, the words of a document that it is a form of."""
+        forms = self.model.forms
+        if forms is None:
+            return {}
+        whole_in = self.model.continues if self.config.whole_word_forms else None
+        words = words_with_forms(ids, forms, whole_in)
+        numbers = {term: int(forms[self.wordpieces.term_ids[term]]) for term in terms}
+        return {
+            term: tuple(self.wordpieces.terms[word] for word in sorted(words.get(number, ())))
+            for term, number in numbers.items()
+        }
 
     def expand(self, text: str) -> Expansion:
         """Return the terms of a text's vector, grouped by the effect of expansion.

@@ -20,6 +20,8 @@ class TermWeight(NamedTuple):
     in_document: True if the term is in the part of the document's text that the model reads.
     weighting, expansion: the parts of the impact that come from the two encoders. Their sum,
         rounded and limited to the largest impact, is the impact.
+    form_of: the words of the text that an added term is an inflected form of; its weighting part is
+        a share of their weight.
     """
 
     term: str
@@ -27,6 +29,7 @@ class TermWeight(NamedTuple):
     weighting: float
     expansion: float
     impact: int
+    form_of: tuple[str, ...] = ()
 
 
 class TermWeights(list[TermWeight]):

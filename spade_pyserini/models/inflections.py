@@ -6,6 +6,7 @@ only tokenized, so the document vector gets the other forms of its words instead
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -26,6 +27,22 @@ def add_forms(
     passed_on = weights if sources is None else sources[:, terms]
     largest = largest.scatter_reduce(1, words, passed_on, reduce="amax")
     return vectors.index_copy(1, terms, weights.maximum(share * largest.gather(1, words)))
+
+
+def words_with_forms(ids: list[int], forms: Tensor, whole_in: Tensor | None) -> dict[int, set[int]]:
+    """Return the terms of a document that pass weight on to other forms, by the word's number.
+
+    ids: the document; forms [|V|]: see `add_forms`; whole_in [|V|]: True for the WordPieces inside
+    words, if only complete words pass on weight, otherwise None.
+    """
+    tokens = torch.tensor([ids], dtype=torch.long, device=forms.device)
+    if whole_in is not None:
+        tokens = tokens[is_whole_word(tokens, whole_in)]
+    words: dict[int, set[int]] = {}
+    for term in tokens.flatten().tolist():
+        if number := int(forms[term]):
+            words.setdefault(number, set()).add(term)
+    return words
 
 
 def is_whole_word(input_ids: Tensor, continues: Tensor) -> Tensor:

@@ -122,6 +122,9 @@ class DocumentEncoder(Protocol):
     def cut_documents(self, texts: list[str]) -> list[DocumentIds]:
         """Tokenize documents and cut them to the maximum number of ids, see `DocumentIds`."""
 
+    def characters_read(self, text: str) -> int:
+        """Return how many characters of a text, from its start, the model reads."""
+
     def columns(self, batch: list[list[int]]) -> Sequence[str]:
         """Return n terms: the terms of the columns that `weigh` returns.
 

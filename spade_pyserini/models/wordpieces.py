@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 import string
+import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -226,6 +227,26 @@ class WordPieces:
             documents.append(DocumentIds(ids, length, length + self._specials - len(ids)))
         return documents
 
+    def end_of(self, text: str, document: DocumentIds) -> int:
+        """Return the position in ``text`` after the last WordPiece that was kept.
+
+        ``document`` is what `cut_documents` returned for this text. The position is the length of
+        the text if no WordPiece was cut off.
+        """
+        kept = document.length - document.left_out
+        if not document.left_out:
+            return len(text)
+        if not kept:
+            return 0
+        start = 0
+        for part in [text] if self._cutter is None else self._cutter.parts(text, SLICE):
+            offsets = self._tokenizer.encode(part, add_special_tokens=False).offsets
+            if kept <= len(offsets):
+                return start + int(offsets[kept - 1][1])
+            kept -= len(offsets)
+            start += len(part)
+        return len(text)
+
     def _count_wordpieces(self, text: str) -> int:
         return sum(
             len(self._tokenizer.encode(part, add_special_tokens=False).ids)
@@ -249,6 +270,15 @@ class WordPieces:
 def is_punctuation(word: str) -> bool:
     """Return whether a word is a single ASCII punctuation character."""
     return len(word) == 1 and word in string.punctuation
+
+
+def without_punctuation(terms: Iterable[str]) -> list[str]:
+    """Return the terms that have more than punctuation, ASCII or not."""
+    return [term for term in terms if not all(map(_is_mark, term))]
+
+
+def _is_mark(char: str) -> bool:
+    return char in string.punctuation or unicodedata.category(char).startswith("P")
 
 
 def resolve_tokenizer(name: str | Path) -> Path:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from spade_pyserini.errors import ArtifactError, UsageError
 from spade_pyserini.formats.unicode import printable
+from spade_pyserini.models.wordpieces import without_punctuation
 from spade_pyserini.records import Document, FindDocuments, Hit
 from spade_pyserini.search.batch import search_documents
 from spade_pyserini.search.bm25 import Bm25Searcher
@@ -85,10 +86,11 @@ class Answers(NamedTuple):
     def as_text(self, *, color: bool = False) -> str:
         """Return the answers for a terminal; with ``color``, matched words are bold."""
         lines = [f"query: {printable(' '.join(self.terms))}"]
-        if self.ignored:
-            lines.append(f"ignored, not in the vocabulary: {printable(' '.join(self.ignored))}")
-        if self.unmatched and self.hits:  # without hits, `NO_HITS` says it of all terms
-            lines.append(f"in no document: {printable(' '.join(self.unmatched))}")
+        if ignored := without_punctuation(self.ignored):
+            lines.append(f"ignored, not in the vocabulary: {printable(' '.join(ignored))}")
+        unmatched = without_punctuation(self.unmatched)
+        if unmatched and self.hits:  # without hits, `NO_HITS` says it of all terms
+            lines.append(f"in no document: {printable(' '.join(unmatched))}")
         for answer in self.hits:
             lines += _lines(answer, color)
         if any(term.in_text is False for answer in self.hits for term in answer.matched):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from spade_pyserini.errors import UsageError
 from spade_pyserini.formats.tables import counted
+from spade_pyserini.models.wordpieces import WordPieces, without_punctuation
 from spade_pyserini.records import Topic
 
 if TYPE_CHECKING:
-    from spade_pyserini.models.wordpieces import WordPieces
     from spade_pyserini.search.impact import ImpactSearcher
 
 CONTINUATION = re.compile(r"\s##\w")  # a WordPiece that continues a word
@@ -41,10 +41,13 @@ def refuse_wordpieces(topics: list[Topic], wordpieces: WordPieces) -> None:
 
 
 def log_ignored_words(topics: list[Topic], searcher: ImpactSearcher) -> None:
-    """For each topic, log words that are not in the vocabulary and terms that no document has."""
+    """For each topic, log words that are not in the vocabulary and terms that no document has.
+
+    Punctuation is left out.
+    """
     for qid, text in topics:
-        if words := searcher.wordpieces.unknown_words(text):
+        if words := without_punctuation(searcher.wordpieces.unknown_words(text)):
             count = counted(len(words), "word")
             logger.info("topic %s: %s not in the vocabulary: %s", qid, count, " ".join(words))
-        if terms := searcher.unknown_terms(text):
+        if terms := without_punctuation(searcher.unknown_terms(text)):
             logger.info("topic %s: terms in no document: %s", qid, " ".join(terms))

@@ -3,9 +3,11 @@ from __future__ import annotations
 import html
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from spade_pyserini import (
     ImpactSearcher,
@@ -17,6 +19,7 @@ from spade_pyserini import (
 from spade_pyserini.analysis.explain import (
     SHADES,
     explain_match,
+    find_stop,
     heat_map,
     split_by_impact,
 )
@@ -24,6 +27,7 @@ from spade_pyserini.analysis.explanation_page import FIRST, explanation_page
 from spade_pyserini.encode import EncodeOptions
 from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.explanation import TermWeight
+from spade_pyserini.models.extensions import with_forms
 from tests.analysis.pages import ParsedPage
 from tests.commands import Commands
 
@@ -58,7 +62,7 @@ def test_the_score_is_the_one_of_search(
 def test_a_query_as_a_table(tiny_corpus: Path, tiny_model_folder: Path, run: Commands) -> None:
     encoder = SpadeEncoder.from_pretrained(str(tiny_model_folder))
     text = next(doc.contents for doc in open_corpus(str(tiny_corpus)) if doc.docid == "d7")
-    query = "cat bird sings quickly"
+    query = "cat bird sings quickly #,"
     arguments = ("--corpus", tiny_corpus, "--docid", "d7", "--model", tiny_model_folder)
     result = run("explain", *arguments, "--query", query)
     assert result.code == 0
@@ -67,8 +71,20 @@ def test_a_query_as_a_table(tiny_corpus: Path, tiny_model_folder: Path, run: Com
     assert header == ["term", "weighting", "expansion", "impact"]
     assert [(row[0], int(row[3])) for row in rows] == [(t.term, t.impact) for t in match.terms]
     assert score[0] == "score" and int(score[3]) == match.score == sum(int(r[3]) for r in rows)
-    assert missing == ["no", "match:", *match.missing]
-    assert rows and match.missing
+    words = [term for term in match.missing if term not in "#,"]
+    assert missing == ["no", "match:", *words]
+    assert rows and words and "#" in match.missing
+    assert "no match" not in run("explain", *arguments, "--query", "cat #").out
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_terminal_shows_that_the_model_is_being_loaded(
+    tiny_model_folder: Path, run: Commands, monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    result = run("explain", "--text", TEXT, "--model", tiny_model_folder)
+    assert result.code == 0 and "loading" not in result.out
+    assert (f"loading {tiny_model_folder} ...\n" in result.err) == terminal
 
 
 def test_words_get_the_impact_of_their_best_wordpiece(tiny_model: SpadeModel) -> None:
@@ -162,20 +178,43 @@ def test_the_page_of_a_document(
     assert run("explain", *arguments, "--html", path, "--overwrite").code == 0
 
 
+def test_text_that_the_model_did_not_read(
+    tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    read, unread = " ".join(["old dog"] * 15), "old dog <sings> \u00e9t\u00e9"
+    path = tmp_path / "page.html"
+    arguments = ("--text", f"{read} {unread}", "--model", tiny_model_folder)
+    plain = run("explain", *arguments, "--html", path)
+    assert plain.code == 0
+    note = "the model reads the first 32 WordPieces; the rest of the text was not read"
+    first, mark, tail, *_ = plain.out.splitlines()
+    assert re.sub(r":\d+", "", first) == read and first.count(":") == 30
+    assert (mark, tail) == (f"[{note}]", unread)
+    colored = run("explain", *arguments, "--color", "always").out.splitlines()
+    assert colored[2] == f"\033[2m{unread}\033[0m"
+    source = path.read_text()
+    assert f"{read} {unread}" in ParsedPage(source).text
+    dimmed = f'<span style="opacity: .45" title="{note}"> {html.escape(unread)}</span></p>'
+    assert dimmed in source and f"The dimmed text has no impacts: {note}." in source
+    for text in (read, f"{read} \n", "", " "):
+        assert find_stop(SpadeEncoder.from_pretrained(tiny_model_folder), text) is None
+
+
 def test_the_page_of_a_query(
     tiny_corpus: Path, tiny_model_folder: Path, tmp_path: Path, run: Commands
 ) -> None:
     arguments = ("--corpus", tiny_corpus, "--docid", "d3", "--model", tiny_model_folder)
     plain, page = tmp_path / "plain.html", tmp_path / "query.html"
     assert run("explain", *arguments, "--html", plain).code == 0
-    query = "cat bird <sings> quickly"
+    query = "cat bird <sings> quickly #"
     shown = run("explain", *arguments, "--query", query, "--html", page)
     assert shown.code == 0
     score = next(line.split()[3] for line in shown.out.splitlines() if line.startswith("score"))
     parsed = ParsedPage(page.read_text())
-    assert re.search(r"Why d3 \(.*\) matches \u201ccat bird <sings> quickly\u201d", parsed.text)
+    assert re.search(r"Why d3 \(.*\) matches \u201ccat bird <sings> quickly #\u201d", parsed.text)
     assert f"Score {score}" in parsed.text
-    assert "No match: " in parsed.text
+    missing = re.search(r"No match: (.*)\.", parsed.text)
+    assert missing and "#" not in missing[1].split()
     # With a query, only the words that match it are shaded, each in a <span>.
     assert page.read_text().count("<span") < plain.read_text().count("<span")
     text = run("explain", "--text", TEXT, "--model", tiny_model_folder, "--html", tmp_path / "t")
@@ -211,6 +250,22 @@ def test_an_index_remembers_corpus_and_counts(
     assert run("index", "--bm25", "--corpus", "goods.csv", *columns).code == 0
     bm25 = run("explain", "--index", "index/goods.bm25", "--docid", "d1")
     assert bm25.code == 2 and "index/goods.bm25 is a BM25 index" in bm25.err
+
+
+def test_the_page_names_the_word_of_an_added_form(
+    tiny_model_folder: Path, tmp_path: Path, run: Commands
+) -> None:
+    model = SpadeModel.from_pretrained(tiny_model_folder)
+    forms = torch.zeros(len(model.kept), dtype=torch.int32)
+    forms[[model.wordpieces.term_ids[term] for term in ("fish", "dog")]] = 1
+    with_forms(model, 0.5, forms).save_pretrained(tmp_path / "model")
+    arguments = ("--text", "a red fish", "--model", tmp_path / "model", "--html")
+    assert run("explain", *arguments, tmp_path / "page").code == 0
+    page = (tmp_path / "page").read_text()
+    assert "<tr><td>dog</td><td>added, form of fish</td>" in page
+    assert "An added form of a word of the text gets a share of the weight" in page
+    assert run("explain", *arguments, tmp_path / "query", "--query", "dog").code == 0
+    assert "<td>added, form of fish</td>" in (tmp_path / "query").read_text()
 
 
 def test_only_the_first_terms_are_open(tiny_model: SpadeModel) -> None:

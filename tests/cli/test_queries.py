@@ -41,6 +41,12 @@ def test_answers_show_snippets_and_shares(tiny_index: Path, run: Commands) -> No
     )
 
 
+def test_unknown_punctuation_is_only_in_json(tiny_index: Path, run: Commands) -> None:
+    query = ("search", "--index", tiny_index, "--query", "the cat \u4e2d ?")
+    assert "ignored, not in the vocabulary: \u4e2d\n" in run(*query).out
+    assert json.loads(run(*query, "--json").out)["ignored"] == ["\u4e2d", "?"]
+
+
 def test_json_has_the_same(tiny_index: Path, run: Commands) -> None:
     result = run("search", "--index", tiny_index, "--query", "the cat", "--hits", 2, "--json")
     answers = json.loads(result.out)

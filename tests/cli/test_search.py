@@ -57,7 +57,7 @@ def test_verbose_names_unknown_wordpieces(tiny_index: Path, tmp_path: Path, run:
     (tmp_path / "v").mkdir()
     (tmp_path / "v" / "a.jsonl").write_text('{"id": "a", "vector": {"cat": 1}}')
     build_foreign_index(tmp_path / "v", tmp_path / "x", tiny_index.with_name("tiny.tokenizer.json"))
-    (tmp_path / "t.tsv").write_text("q1\tcat\nq2\tcat deletes\nq3\tcat \u4e2d \u9fa5\n")
+    (tmp_path / "t.tsv").write_text("q1\tcat, cat?\nq2\tcat deletes\nq3\tcat \u4e2d \u9fa5\n")
     arguments = ("--index", tmp_path / "x", "--topics", tmp_path / "t.tsv", "--output")
     shown = run("search", *arguments, tmp_path / "run.txt", "--verbose")
     assert shown.code == 0

@@ -7,7 +7,7 @@ import pytest
 
 from spade_pyserini import Hit, Ranking, read_qrels
 from spade_pyserini.errors import NoCommonTopicError
-from spade_pyserini.evaluate import compare_runs, parse_measures
+from spade_pyserini.evaluate import compare_runs, parse_measures, read_runs
 from tests.commands import Commands
 from tests.evaluate.judged import QRELS, RUN
 
@@ -39,6 +39,27 @@ def test_a_baseline_marks_what_differs(tmp_path: Path, run: Commands) -> None:
     assert rows[0] == "run,topic,RR"
     assert rows[1] == "base.txt,0,0.5000"
     assert len(rows) == 61
+
+
+def test_p_values(tmp_path: Path, run: Commands) -> None:
+    ranks = {"base": [2, 3] * 5, "same": [3, 2] * 5, "better": [1, 2] * 5, "copy": [2, 3] * 5}
+    flags = [*write_ranks(tmp_path, ranks), "-m", "RR", "P@1"]
+    lines = run("evaluate", *flags).out.splitlines()
+    qrels = read_qrels(tmp_path / "qrels.txt")
+    runs = read_runs([tmp_path / name for name in ranks], qrels)
+    comparison = compare_runs(qrels, runs, parse_measures(["RR", "P@1"]), baseline="base")
+    exact = [test.p for test in comparison.tests["better"].values()]
+    rr, p1 = (p for p in exact if p is not None)
+    assert p1 < 0.05 and f"better, p-values: RR {rr:.2g}, P@1 {p1:.2g}" in lines
+    assert "same, p-values: RR 1, P@1 -" in lines
+    assert not any(line.startswith("copy, p-values") for line in lines)
+    rows = json.loads(run("evaluate", *flags, "--format", "json").out)
+    by_name = {row["run"]: (row["p RR"], row["p P@1"]) for row in rows}
+    assert by_name["better"] == pytest.approx((rr, p1), rel=1e-3)
+    assert by_name["base"] == by_name["copy"] == (None, None)
+    table = run("evaluate", *flags, "--format", "csv").out.splitlines()
+    assert table[0] == "run,RR,P@1,p RR,p P@1" and table[2].endswith(",1,")
+    assert "p RR" not in run("evaluate", *flags[:-5], "-m", "RR", "--format", "csv").out
 
 
 def write_ranks(folder: Path, ranks: dict[str, list[int]]) -> list[object]:
@@ -110,6 +131,22 @@ def test_ids_that_do_not_match(tmp_path: Path, run: Commands) -> None:
     qrels.write_text("query-id,corpus-id,score\n0,note 0.md,1\n")
     single = run("evaluate", "--qrels", qrels, "--run", escaped).out
     assert "escaped: the only relevant document is not in this run; its document ids" in single
+
+
+def test_only_grades_from_the_relevance_level_are_relevant(tmp_path: Path, run: Commands) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 2\n1 0 c 3\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1 x\n")
+    (tmp_path / "other").write_text("1 Q0 d 1 1 x\n")
+    flags = ("--qrels", tmp_path / "qrels")
+    level = ("--relevance-level", 2)
+    assert "relevant document" not in run("evaluate", *flags, "--run", tmp_path / "run").out
+    warning = "run: none of the 2 relevant documents is in this run"
+    shown = run("evaluate", *flags, *level, "--run", tmp_path / "run")
+    assert warning in shown.out
+    table = run("evaluate", *flags, *level, "--run", tmp_path / "run", "--format", "csv")
+    assert warning in table.err
+    compared = run("compare", *flags, *level, tmp_path / "run", tmp_path / "other").out
+    assert warning in compared and f"other: {warning[5:]}" in compared
 
 
 def test_singular_and_plural(files: tuple[Path, Path], run: Commands) -> None:

@@ -40,6 +40,15 @@ def test_the_weighting_encoder_adds_forms(with_fish_and_dog: SpadeModel) -> None
     assert "dog" not in model.encode(TEXTS[1])
 
 
+def test_explanations_name_the_word_of_a_form(with_fish_and_dog: SpadeModel) -> None:
+    model = with_fish_and_dog.with_settings(alpha=0.0)
+    origins = {term.term: term.form_of for term in SpadeEncoder(model).explain(TEXTS[1])}
+    assert origins == {"a": (), "red": (), "fish": (), "dog": ("fish",)}
+    whole = SpadeEncoder(model.with_settings(whole_word_forms=True))
+    assert {term.term: term.form_of for term in whole.explain("fishs")} == {"fish": (), "##s": ()}
+    assert not any(term.form_of for term in whole.explain("fish dog"))
+
+
 def test_forms_are_saved_with_the_model(with_fish_and_dog: SpadeModel, tmp_path: Path) -> None:
     with_fish_and_dog.save_pretrained(tmp_path)
     loaded = SpadeModel.from_pretrained(tmp_path)

@@ -12,7 +12,7 @@ from transformers import AutoTokenizer
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.lines import read_lines
 from spade_pyserini.models.minilm import minilm_folder
-from spade_pyserini.models.wordpieces import WordPieces
+from spade_pyserini.models.wordpieces import WordPieces, without_punctuation
 from tests.conftest import shared_data
 
 MINILM = WordPieces.load(minilm_folder())
@@ -31,6 +31,12 @@ def test_words_that_the_vocabulary_cannot_represent() -> None:
     text = "hello \U0001f9ff\u1234 world \u9fa5"
     assert MINILM.unknown_words(text) == ["\U0001f9ff\u1234", "\u9fa5"]
     assert MINILM.unknown_words("hello [SEP] deleting") == []
+
+
+def test_terms_that_are_only_punctuation() -> None:
+    assert without_punctuation(
+        ["what", "?", "\u2026", "\u00bf", "##ing", "c++", "$", "\u20ac"]
+    ) == [*("what", "##ing", "c++", "\u20ac")]
 
 
 def test_spans_are_the_positions_of_wordpieces() -> None:
@@ -128,6 +134,17 @@ def test_documents_are_cut_as_the_tokenizer_cuts_them() -> None:
         for document, ids in zip(cut, complete, strict=True):
             assert document.length == len(ids) - 2
             assert document.left_out == len(ids) - len(document.ids)
+
+
+@pytest.mark.parametrize(
+    "text", ["a Cat,  sat \u00e9t\u00e9", "  \t" * 50_000 + "cat sat on, it \n"]
+)
+def test_the_end_of_the_wordpieces_that_are_kept(text: str) -> None:
+    for length in range(2, 10):
+        (document,) = MINILM.cut_documents([text], length)
+        end = MINILM.end_of(text, document)
+        assert MINILM.document_ids([text[:end]], 100) == [document.ids]
+        assert end == len(text) or (document.left_out and (not end or not text[end - 1].isspace()))
 
 
 def test_a_special_token_that_is_not_defined(tmp_path: Path) -> None:

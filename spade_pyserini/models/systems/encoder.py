@@ -191,6 +191,12 @@ class SystemEncoder:
             for document, ids in zip(documents, longer, strict=True)
         ]
 
+    def characters_read(self, text: str) -> int:
+        """Return how many characters of a text, from its start, the model reads."""
+        prompt = self.config.prompt
+        end = self.wordpieces.end_of(prompt + text, *self.cut_documents([text]))
+        return max(0, end - len(prompt))
+
     def columns(self, batch: list[list[int]]) -> Sequence[str]:
         """Return the terms of the columns that `weigh` returns."""
         return self.model.columns(batch)

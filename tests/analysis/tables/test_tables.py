@@ -185,4 +185,5 @@ def test_wrong_calls(
     assert not (tmp_path / "runs").exists()
     done = run("reproduce", "--condition", "table1", "--dry-run")
     assert done.code == 0 and "uniCOIL  recipe unicoil" in done.out
+    assert "the systems and recipes of a table" in " ".join(run("reproduce", "--help").out.split())
     assert "table1: Table 1 of the paper" in run("reproduce", "--list").out

@@ -98,6 +98,8 @@ def test_boolean_queries_and_prompts(systems: dict[str, Path], tmp_path: Path) -
     folder = routed_encoder(tmp_path / "p", systems["splade"], torch.ones(size), prompts)
     prompted = load_encoder(folder)
     assert prompted.queries.encode(["cat"]) == [{"big": 1, "cat": 1}]
+    short = prompted.with_settings(max_length=4)  # [CLS] old cat [SEP]
+    assert short.characters_read("cat dog") == 3 and short.characters_read("cat ") == 4
     library = SparseEncoder(str(folder), device="cpu")
     theirs = library.encode_document(TEXTS, convert_to_sparse_tensor=False)
     special = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
