@@ -70,13 +70,14 @@ def trained_model(folder: Path) -> Path:
     The output of a training run is not a model itself, but ``folder/best`` is.
     """
     best = folder / BEST
-    if _is_model(folder) or not _is_model(best):
+    if is_model(folder) or not is_model(best):
         return folder
     _log_best(folder, best)
     return best
 
 
-def _is_model(folder: Path) -> bool:
+def is_model(folder: Path) -> bool:
+    """Whether ``folder`` has the settings of a model."""
     return any((folder / name).is_file() for name in OF_MODEL)
 
 

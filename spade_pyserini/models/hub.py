@@ -37,7 +37,7 @@ def resolve_model(name: str | Path) -> Path:
     For the output of a training run, returns its subfolder ``best``. For a SpaDE model that was
     saved as a `SparseEncoder`, returns the subfolder ``document_0_Transformer``.
     """
-    shipped = {folder.name: folder for folder in PRETRAINED.iterdir() if folder.is_dir()}
+    shipped = _shipped()
     if str(name) in shipped:
         return shipped[str(name)]
     if Path(name).is_dir():
@@ -51,6 +51,21 @@ def resolve_model(name: str | Path) -> Path:
     except Exception as error:  # errors of the hub, such as offline, no repository, bad name
         raise NotFoundError(f"{message}, and {_reason(error)}") from error
     return _inner_model(folder)
+
+
+def local_folder(name: str | Path) -> str:
+    """Return the absolute path of a model that is in a local folder.
+
+    Returns an empty string for shipped models and for models of the Hugging Face hub.
+    """
+    if str(name) in _shipped() or not Path(name).is_dir():
+        return ""
+    return str(trained_model(Path(name)).resolve())
+
+
+def _shipped() -> dict[str, Path]:
+    """Return the folders of the shipped models by name."""
+    return {folder.name: folder for folder in PRETRAINED.iterdir() if folder.is_dir()}
 
 
 def _reason(error: Exception) -> str:
