@@ -226,8 +226,8 @@ def run(options: argparse.Namespace) -> None:
         logger.warning("%s is untrained: its rankings are not meaningful", name)
     copied = "shard_size batch_tokens overwrite components processes ray max_errors progress counts"
     values = {key: getattr(options, key) for key in copied.split()}
-    model = {"model_name": model_name, "model_folder": local_folder(name)}
-    settings = EncodeOptions(part=part, **model, **values)
+    folder = local_folder(name)
+    settings = EncodeOptions(model_name=model_name, model_folder=folder, part=part, **values)
     if options.estimate:
         print(show_estimate(estimate_encoding(corpus, encoder, settings), settings))
         return
