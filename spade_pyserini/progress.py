@@ -14,6 +14,8 @@ T = TypeVar("T")
 
 PERIOD = 10.0  # seconds between two JSON lines
 PLAIN_PERIOD = 30.0  # seconds between two plain lines
+# The format of a bar that does not show the remaining time.
+WITHOUT_REMAINING = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}, {rate_fmt}{postfix}]"
 
 
 class PlainLines(tqdm):  # type: ignore[type-arg]
@@ -33,7 +35,7 @@ class PlainLines(tqdm):  # type: ignore[type-arg]
         known = f" of {total:,} ({done / total:.0%})" if total else ""
         parts = [f"{self.desc.removesuffix(': ')}: {done:,}{known}{self.unit}"]
         parts.append(f"{rate:,.0f} per second" if rate >= 100 else f"{rate:.3g} per second")
-        if total and rate:
+        if total and rate and self.bar_format != WITHOUT_REMAINING:
             parts.append(f"{duration(max(0, total - done) / rate)} left")
         parts += [str(self.postfix)] if self.postfix else []
         print(", ".join(parts), file=self.fp, flush=True)
@@ -149,13 +151,21 @@ def progress_bar(
 
 
 def counting_bar(
-    description: str, unit: str, total: int | None = None, initial: int = 0, leave: bool = True
+    description: str,
+    unit: str,
+    total: int | None = None,
+    initial: int = 0,
+    leave: bool = True,
+    remaining: bool = True,
 ) -> tqdm[Never]:
     """Return a progress bar on stderr; call its ``update`` to advance.
 
     With ``leave=False`` the bar is removed at the end. This is for a short step of longer work.
+    With ``remaining=False`` the bar does not show the remaining time.
     """
     options: dict[str, Any] = {"desc": description, "unit": f" {unit}", "total": total}
+    if not remaining:
+        options["bar_format"] = WITHOUT_REMAINING
     return _kind(sys.stderr)(**options, initial=initial, leave=leave, file=sys.stderr)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import re
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from spade_pyserini import progress
+from spade_pyserini.cli.main import OwnLines
 from spade_pyserini.progress import Progress, counting_bar, duration, duration_range, progress_bar
 from spade_pyserini.train import Recipe
 from tests.commands import Commands
@@ -52,6 +55,13 @@ def test_the_encode_command_writes_json_lines(
     assert lines[-1]["terms_per_document"] > 0
 
 
+class Terminal(io.StringIO):
+    """A terminal that keeps what is written to it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 @pytest.fixture
 def every_update(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write a plain line for each update, not every half minute."""
@@ -71,6 +81,36 @@ def test_without_a_terminal_lines_are_plain(
     )
     assert list(progress_bar(iter("abc"), "reading", "topics")) == ["a", "b", "c"]
     assert "reading: 3 topics, " in capsys.readouterr().err
+
+
+def test_a_bar_without_the_remaining_time(
+    every_update: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with counting_bar("training", "steps", 60, remaining=False) as bar:
+        bar.update(6)
+    assert "training: 6 of 60 (10%) steps, " in (lines := capsys.readouterr().err)
+    assert " left" not in lines
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with counting_bar("training", "steps", 60, remaining=False) as bar:
+        bar.update(6)
+        bar.refresh()
+        assert isinstance(sys.stderr, Terminal)
+        assert "6/60 [00:0" in (shown := sys.stderr.getvalue()) and "<" not in shown
+
+
+def test_a_message_does_not_share_a_line_with_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    logger = logging.Logger("x")
+    logger.addHandler(OwnLines())
+    with counting_bar("training", "steps", 60) as bar:
+        bar.update(6)
+        logger.info("step 6 of 60: 3 to 4 minutes left")
+    (line,) = (line for line in terminal.getvalue().split("\n") if "minutes left" in line)
+    # The bar is overwritten with blanks before the message is written.
+    *_, blanks, message = line.split("\r")
+    assert not blanks.strip() and message == "step 6 of 60: 3 to 4 minutes left"
+    assert "6/60" in terminal.getvalue().split("minutes left\n")[1]
 
 
 def test_short_work_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:

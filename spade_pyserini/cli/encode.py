@@ -198,6 +198,7 @@ def run(options: argparse.Namespace) -> None:
 
     from spade_pyserini.encode import EncodeOptions, Part, encode_corpus, merge_parts
     from spade_pyserini.encode.estimate import estimate_encoding, show_estimate
+    from spade_pyserini.models.hub import local_folder
     from spade_pyserini.models.systems.loading import load_encoder
 
     if corpus is None:
@@ -231,7 +232,8 @@ def run(options: argparse.Namespace) -> None:
         logger.warning("%s is untrained: its rankings are not meaningful", name)
     copied = "shard_size batch_tokens overwrite components processes ray max_errors progress counts"
     values = {key: getattr(options, key) for key in copied.split()}
-    settings = EncodeOptions(model_name=model_name, part=part, **values)
+    folder = local_folder(name)
+    settings = EncodeOptions(model_name=model_name, model_folder=folder, part=part, **values)
     if options.estimate:
         shown = show_estimate(estimate_encoding(corpus, encoder, settings), settings)
         print(with_flags(shown, flag_names(parser())))

@@ -20,6 +20,7 @@ from spade_pyserini.records import Document
 if TYPE_CHECKING:
     from spade_pyserini.corpora import Corpus
     from spade_pyserini.formats.index_manifest import IndexManifest
+    from spade_pyserini.models.protocols import DocumentEncoder
 
 EXAMPLE = """spade explain --index index/pydoc.spade-mini --docid shutil.rmtree
   spade explain --corpus pydoc --docid shutil.rmtree --query "delete a folder"
@@ -36,11 +37,14 @@ class _Source(NamedTuple):
     corpora: the corpora in which the document is looked up; empty if the user gave its text.
     model: the name or folder of the model.
     counts: the file of document frequencies; None if no such file is known.
+    recorded: the manifest of the index that records the folder ``model``; None if the model was
+        found in another way.
     """
 
     corpora: list[Corpus]
     model: str
     counts: Path | None
+    recorded: IndexManifest | None = None
 
 
 def parser() -> argparse.ArgumentParser:
@@ -85,28 +89,17 @@ def run(options: argparse.Namespace) -> None:
     _check(options)
 
     # Check names before loading torch, which takes seconds.
-    corpora, model, counts = _source(options)
-    document = _find(corpora, options.docid) if corpora else Document("", "", options.text)
+    source = _source(options)
+    found = _find(source.corpora, options.docid) if source.corpora else None
+    document = found or Document("", "", options.text)
     text = document.contents
     if sys.stderr.isatty():  # torch and the model take seconds
         print(f"loading {model} ...", file=sys.stderr)
 
     from spade_pyserini.analysis.explain import explain_match, find_stop, heat_map, match_table
     from spade_pyserini.analysis.explanation_page import explanation_page, page_title
-    from spade_pyserini.encode.counts_file import count_corpus, fit_encoder
-    from spade_pyserini.models.protocols import needs_counts
-    from spade_pyserini.models.systems.loading import load_encoder
 
-    encoder = load_encoder(model)
-    if needs_counts(encoder):
-        if counts is not None:
-            encoder = fit_encoder(encoder, counts)
-        elif len(corpora) > 1:
-            message = "the index was made from several corpora"
-            raise UsageError(f"{message}; give --counts FILE, the .counts.json next to the vectors")
-        elif corpora:
-            counted = count_corpus(corpora[0], encoder)
-            encoder = encoder.for_corpus(counted.counts, counted.removed)
+    encoder = _load(source)
     if encoder.config.scale is None:
         logger.warning("the model has no quantization scale: impacts are scaled to this document")
     terms = encoder.explain(text)
@@ -155,6 +148,28 @@ def _source(options: argparse.Namespace) -> _Source:
     return _Source(corpora, options.model or DEFAULT, counts)
 
 
+def _load(source: _Source) -> DocumentEncoder:
+    """Load the model, with the document frequencies of the corpus if it needs them."""
+    from spade_pyserini.encode.counts_file import count_corpus, fit_encoder
+    from spade_pyserini.models.protocols import needs_counts
+    from spade_pyserini.models.systems.loading import load_encoder
+
+    encoder = load_encoder(source.model)
+    if source.recorded and encoder.fingerprint != source.recorded.model_fingerprint:
+        raise _unknown_model(source.recorded)
+    if not needs_counts(encoder):
+        return encoder
+    if source.counts is not None:
+        return fit_encoder(encoder, source.counts)
+    if len(source.corpora) > 1:
+        message = "the index was made from several corpora"
+        raise UsageError(f"{message}; give --counts FILE, the .counts.json next to the vectors")
+    if not source.corpora:
+        return encoder
+    counted = count_corpus(source.corpora[0], encoder)
+    return encoder.for_corpus(counted.counts, counted.removed)
+
+
 def _source_of_index(options: argparse.Namespace, counts: Path | None) -> _Source:
     """Open the corpora of ``--index``, and find its model and its document frequencies."""
     from spade_pyserini.analysis.stats import find_counts
@@ -165,23 +180,35 @@ def _source_of_index(options: argparse.Namespace, counts: Path | None) -> _Sourc
     manifest = IndexManifest.load(Path(options.index))
     if manifest.kind != "impact":
         raise UsageError(f"{options.index} is a BM25 index; give --index DIR of an impact index")
-    model = options.model or _shipped_model(manifest)
+    model = options.model or _model_of_index(manifest)
     check_model(model)
     corpora = remembered_corpora(manifest, data_dir=options.data_dir)
-    return _Source(corpora, model, counts or find_counts(Path(options.index), manifest))
+    counts = counts or find_counts(Path(options.index), manifest)
+    in_folder = not options.model and bool(manifest.model_folder)
+    return _Source(corpora, model, counts, manifest if in_folder else None)
 
 
-def _shipped_model(manifest: IndexManifest) -> str:
-    """Return the name of an index's model if the model comes with this package.
+def _model_of_index(manifest: IndexManifest) -> str:
+    """Return the folder of an index's model, or its name if the model comes with this package.
 
-    Raises `UsageError` for any other model: the manifest has its name, but not its folder.
+    Raises `UsageError` if the manifest has only the name of another model, or if the folder that
+    it records has no model now.
     """
+    from spade_pyserini.formats.paths import is_model
     from spade_pyserini.models.wordpieces import PRETRAINED
 
-    if not (PRETRAINED / manifest.model).is_dir():
-        message = f"the index was made with the model {manifest.model!r}"
-        raise UsageError(f"{message}; give its name or folder with --model NAME|PATH")
-    return manifest.model
+    if manifest.model_folder:
+        known = is_model(Path(manifest.model_folder))
+    else:
+        known = (PRETRAINED / manifest.model).is_dir()
+    if not known:
+        raise _unknown_model(manifest)
+    return manifest.model_folder or manifest.model
+
+
+def _unknown_model(manifest: IndexManifest) -> UsageError:
+    message = f"the index was made with the model {manifest.model!r}"
+    return UsageError(f"{message}; give its name or folder with --model NAME|PATH")
 
 
 def _find(corpora: list[Corpus], docid: str) -> Document:

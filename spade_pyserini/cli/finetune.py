@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from spade_pyserini.cli import arguments
 
 if TYPE_CHECKING:
+    from spade_pyserini.evaluate.significance import PairedTest
+    from spade_pyserini.train.finetune import FinetuneResult
     from spade_pyserini.train.finetune_options import FinetuneInputs
 
 EXAMPLE = """spade finetune --corpus pydoc --queries pydoc/dev --qrels pydoc/dev --output my-model
@@ -87,20 +89,31 @@ def run(options: argparse.Namespace) -> None:
         f"{result.queries} dev queries, each scored against {result.documents} documents: "
         "the judged ones and BM25's first hits"
     )
-    print(_verdict(result.gain, settings.model))
+    print(_verdict(result, settings.model))
     print("\nTo search the documents with the fine-tuned model and measure the run:\n")
     for words in next_commands(inputs, output, data_dir):
         print(f"spade {shlex.join(words)}")
     print(f"\n{result.model}")
 
 
-def _verdict(gain: float, model: str) -> str:
+def _verdict(result: FinetuneResult, model: str) -> str:
     """Return a sentence that says whether the training has improved the model."""
-    if gain > 0:
-        rise = f"the result is better than {model} on these queries: MRR@10 rose by {gain:.4f}"
+    if result.gain > 0:
+        rise = f"the result is better than {model} on these queries: MRR@10 rose by"
+        rise = f"{rise} {result.gain:.4f}{_significance(result.test)}"
         return f"{rise}; the checkpoint was chosen on the same queries, so measure on others, too"
     guide = "see the guide (docs/guide/fine-tuning.md)"
     return f"the result is not better than {model} on these queries: keep using {model}, or {guide}"
+
+
+def _significance(test: PairedTest | None) -> str:
+    """Return what a paired t-test says about a rise of MRR@10."""
+    if test is None:
+        return ""
+    if test.p is None:
+        return f" ({test.untested})"
+    shown = f"(p = {test.p:.2g} in a paired t-test)"
+    return f" {shown}" if test.significant else f", but this may be chance {shown}"
 
 
 def next_commands(inputs: FinetuneInputs, output: Path, data_dir: str | None) -> list[list[str]]:

@@ -11,6 +11,7 @@ import io
 import logging
 import os
 import sys
+from typing import Any
 
 from spade_pyserini import __version__
 from spade_pyserini.cli import registry
@@ -152,12 +153,25 @@ class WithFlags(logging.Formatter):
         return with_flags(message, self._flags) if own else message
 
 
+class OwnLines(logging.StreamHandler[Any]):
+    """Writes each message on a line of its own, above a progress bar that is on the terminal."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a message; on a terminal, the progress bars are removed and shown again."""
+        bars = getattr(sys.modules.get("tqdm"), "tqdm", None)
+        if bars is None or not self.stream.isatty():
+            super().emit(record)
+            return
+        with bars.external_write_mode(file=self.stream):
+            super().emit(record)
+
+
 def log_to_stderr(verbose: bool, flags: dict[str, str] | None = None) -> None:
     """Log to stderr. Without ``verbose``, other libraries log only warnings and errors.
 
     ``flags`` are the flags of the command, by parameter name.
     """
-    handler = logging.StreamHandler()
+    handler = OwnLines()
     handler.addFilter(Once())
     handler.setFormatter(WithFlags(flags or {}))
     level = logging.INFO if verbose else logging.WARNING

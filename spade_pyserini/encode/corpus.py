@@ -130,9 +130,10 @@ class _Setup:
         fitted, settings = self._fit(settings, self._comparable(earlier, settings))
         manifest = self.target.start(settings, earlier)
         # A complete manifest must not change: the manifests of indexes contain its digest.
-        source = manifest.source if manifest.complete else record_source(self.corpus)
-        removed = list(fitted.removed)
-        return fitted, replace(manifest, removed_expansions=removed, source=source)
+        if not manifest.complete:
+            source, folder = record_source(self.corpus), self.options.model_folder
+            manifest = replace(manifest, source=source, model_folder=folder)
+        return fitted, replace(manifest, removed_expansions=list(fitted.removed))
 
     def _refuse_other_segment(self, earlier: VectorManifest | None) -> None:
         """Raise `OutputExistsError` if the earlier run divided documents in another way.

@@ -16,6 +16,8 @@ class EncodeOptions:
     """Options of `encode_corpus`, besides the settings of the model.
 
     model_name: the name of the model in the manifest.
+    model_folder: the absolute path of the model's folder, which the manifest records, so that
+        `spade explain` finds the model again; empty if the model is not in a local folder.
     shard_size: documents per file.
     batch_tokens: largest number of WordPieces in a batch, padding included. A longer document is a
         batch of its own.
@@ -45,6 +47,7 @@ class EncodeOptions:
     max_errors: int = 0
     progress: str = "bar"
     counts: str | Path | None = None
+    model_folder: str = ""
 
 
 DEFAULTS = EncodeOptions()

@@ -57,6 +57,9 @@ class IndexManifest:
     - ``keep``, ``prune_ratio``: which terms were indexed, see `spade_pyserini.index.pruning`.
     - ``pruned_postings``: the number of postings that pruning left out; ``pruned_impacts``: the sum
       of their impacts. Both include what was left out of documents added later.
+    - ``model_folder``, ``model_fingerprint``: the absolute path of the model's folder, and the
+      digest of the model with its settings. Empty if they are not known; the first is also empty if
+      the model was not in a local folder.
     """
 
     kind: str
@@ -82,6 +85,8 @@ class IndexManifest:
     prune_ratio: float = 0.0
     pruned_postings: int = 0
     pruned_impacts: int = 0
+    model_folder: str = ""
+    model_fingerprint: str = ""
 
     def save(self, folder: Path) -> None:
         """Write the manifest of the index in ``folder``."""
@@ -110,7 +115,10 @@ class IndexManifest:
 
 
 # Fields that earlier versions did not have. A default value is not written.
-LATER = ("query", "keep", "prune_ratio", "pruned_postings", "pruned_impacts")
+LATER = (
+    *("query", "keep", "prune_ratio", "pruned_postings", "pruned_impacts"),
+    *("model_folder", "model_fingerprint"),
+)
 DEFAULTS = {part.name: part.default for part in fields(IndexManifest)}
 
 

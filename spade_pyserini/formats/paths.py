@@ -5,12 +5,19 @@ An address is what fsspec accepts: ``s3://``, ``gs://``, ``hf://``, ``memory://`
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from spade_pyserini.errors import NotFoundError
+
+logger = logging.getLogger(__name__)
+BEST = "best"  # the folder to which training writes the best model
+# A folder with one of these files is a model; sentence-transformers writes the second.
+OF_MODEL = ("config.json", "modules.json")
 
 
 def location(address: str | Path) -> Path:
@@ -54,7 +61,29 @@ def model_title(name: str | Path) -> str:
     Training writes the best model to a folder with the name ``best``.
     """
     path = Path(name)
-    return path.resolve().parent.name if path.name == "best" and path.is_dir() else path.name
+    return path.resolve().parent.name if path.name == BEST and path.is_dir() else path.name
+
+
+def trained_model(folder: Path) -> Path:
+    """Return ``folder/best`` if ``folder`` is the output of a training run, else ``folder``.
+
+    The output of a training run is not a model itself, but ``folder/best`` is.
+    """
+    best = folder / BEST
+    if is_model(folder) or not is_model(best):
+        return folder
+    _log_best(folder, best)
+    return best
+
+
+def is_model(folder: Path) -> bool:
+    """Whether ``folder`` has the settings of a model."""
+    return any((folder / name).is_file() for name in OF_MODEL)
+
+
+@cache  # a command looks up its model several times
+def _log_best(folder: Path, best: Path) -> None:
+    logger.info("%s is the output of a training run; its model %s is used", folder, best)
 
 
 def folder_bytes(folder: Path) -> int:

@@ -29,6 +29,8 @@ SUMMARY = (
 # Settings that older versions did not have. They are written only if they differ from their
 # defaults, so that manifests with default settings are the same as those of older versions.
 LATER = ("prune_ratio", "corpus_gamma", "fields", "system")
+# Fields of `VectorManifest` that older versions did not have.
+LATER_FIELDS = ("source", "query", "model_folder")
 # Fields of `Shard` that are missing in manifests of early versions.
 LENGTHS = ("wordpieces", "longer", "left_out")
 
@@ -141,6 +143,8 @@ class VectorManifest:
     source: how to open the corpus again, see `spade_pyserini.corpora.recorded`; empty in manifests
         of earlier versions.
     query: how queries for these vectors are encoded; boolean in manifests of earlier versions.
+    model_folder: the absolute path of the model's folder; empty if the model is not in a local
+        folder, and in manifests of earlier versions.
     """
 
     settings: VectorSettings
@@ -151,6 +155,7 @@ class VectorManifest:
     removed_expansions: list[RemovedTerm] = field(default_factory=list)
     source: dict[str, str] = field(default_factory=dict)
     query: QuerySide = BOOLEAN
+    model_folder: str = ""
 
     @property
     def documents(self) -> int:
@@ -197,10 +202,10 @@ class VectorManifest:
         removed = [term._asdict() for term in values.pop("removed_expansions")]
         if removed:
             values["removed_expansions"] = removed
-        if not self.source:  # leave it out, as in manifests of earlier versions
-            del values["source"]
-        if self.query == BOOLEAN:  # leave it out, as in manifests of earlier versions
-            del values["query"]
+        # Default values are left out, as in manifests of earlier versions.
+        for later in LATER_FIELDS:
+            if getattr(self, later) in ({}, "", BOOLEAN):
+                del values[later]
         write_sealed(sibling(folder, name), values)
 
     @classmethod
@@ -226,6 +231,7 @@ class VectorManifest:
             ],
             source=values.get("source", {}),
             query=query_side(values.get("query")),
+            model_folder=values.get("model_folder", ""),
         )
         for shard in manifest.shards:
             if not is_shard_name(shard.file):  # for example ../name, outside the folder

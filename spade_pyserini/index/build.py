@@ -153,4 +153,6 @@ def _expected_manifest(
         query=source.query,
         keep=options.keep,
         prune_ratio=options.prune_ratio,
+        model_folder=source.model_folder,
+        model_fingerprint=source.model_fingerprint,
     )

@@ -27,6 +27,7 @@ class VectorSource(NamedTuple):
     is the sum of all impacts. ``digest`` identifies the contents of the files. ``encoder`` is the
     `encoder_digest`, or None if another tool made the vectors.
     ``sources`` says how to open the corpus again, if that is known.
+    ``model_folder`` and ``model_fingerprint`` are those of `IndexManifest`.
     ``query`` says how queries are encoded. ``query_weights`` is the table of query term weights; it
     is empty or None if queries need no table.
     ``checks`` is given if another tool made the vectors and the builder must check them. The counts
@@ -48,6 +49,8 @@ class VectorSource(NamedTuple):
     checks: ForeignChecks | None = None
     query: QuerySide = BOOLEAN
     query_weights: Mapping[str, int] | None = None
+    model_folder: str = ""
+    model_fingerprint: str = ""
 
     @property
     def indexed_documents(self) -> int:
@@ -77,6 +80,8 @@ def encoded_source(folder: Path, manifest: VectorManifest) -> VectorSource:
         sources=(manifest.source,) if manifest.source else (),
         query=manifest.query,
         query_weights=load_weights(folder, manifest.query),
+        model_folder=manifest.model_folder,
+        model_fingerprint=manifest.settings.model_fingerprint,
     )
 
 

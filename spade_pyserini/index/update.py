@@ -68,6 +68,8 @@ def add_documents(source: str | Path, index: str | Path, *, threads: int = 1) ->
             impacts=manifest.impacts - replaced.impacts,
             # The corpora that were added last come first: their documents replace older ones.
             sources=[*new.sources, *(old for old in manifest.sources if old not in new.sources)],
+            model_folder=new.model_folder or manifest.model_folder,
+            model_fingerprint=new.model_fingerprint,
         )
 
         def apply(copy: Path) -> IndexManifest:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.paths import trained_model
 from spade_pyserini.models.config import SpadeConfig
 from spade_pyserini.models.minilm import MINILM
 
@@ -53,7 +54,7 @@ def origin_folder(origin: str | None) -> Path | None:
     if origin is None:
         return None
     folders = (PRETRAINED / origin, Path(origin))
-    return next((folder for folder in folders if folder.is_dir()), None)
+    return next((trained_model(folder) for folder in folders if folder.is_dir()), None)
 
 
 def card_licence(folder: Path) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from spade_pyserini.errors import NotFoundError
 from spade_pyserini.formats.json_files import read_json_file
+from spade_pyserini.formats.paths import trained_model
 from spade_pyserini.models.config import FILE, MODEL_TYPE, MOST_BYTES
 from spade_pyserini.models.digests import DIGESTS, check_known_weights
 from spade_pyserini.models.minilm import MINILM, minilm_folder
@@ -33,14 +34,14 @@ SAFE: dict[str, Any] = {"use_safetensors": True}  # other formats are pickled an
 def resolve_model(name: str | Path) -> Path:
     """Return the folder of a shipped model, the folder ``name`` itself, or a downloaded folder.
 
-    For a SpaDE model that was saved as a `SparseEncoder`, returns the subfolder
-    ``document_0_Transformer``.
+    For the output of a training run, returns its subfolder ``best``. For a SpaDE model that was
+    saved as a `SparseEncoder`, returns the subfolder ``document_0_Transformer``.
     """
-    shipped = {folder.name: folder for folder in PRETRAINED.iterdir() if folder.is_dir()}
+    shipped = _shipped()
     if str(name) in shipped:
         return shipped[str(name)]
     if Path(name).is_dir():
-        return _inner_model(Path(name))
+        return _inner_model(trained_model(Path(name)))
     names = " or ".join([*sorted(shipped), UNTRAINED])
     message = f"there is no model {str(name)!r}: it is not {names}, not a folder"
     if str(name).count("/") != 1:
@@ -50,6 +51,21 @@ def resolve_model(name: str | Path) -> Path:
     except Exception as error:  # errors of the hub, such as offline, no repository, bad name
         raise NotFoundError(f"{message}, and {_reason(error)}") from error
     return _inner_model(folder)
+
+
+def local_folder(name: str | Path) -> str:
+    """Return the absolute path of a model that is in a local folder.
+
+    Returns an empty string for shipped models and for models of the Hugging Face hub.
+    """
+    if str(name) in _shipped() or not Path(name).is_dir():
+        return ""
+    return str(trained_model(Path(name)).resolve())
+
+
+def _shipped() -> dict[str, Path]:
+    """Return the folders of the shipped models by name."""
+    return {folder.name: folder for folder in PRETRAINED.iterdir() if folder.is_dir()}
 
 
 def _reason(error: Exception) -> str:

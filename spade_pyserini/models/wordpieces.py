@@ -20,6 +20,7 @@ from tokenizers import Tokenizer
 
 from spade_pyserini.errors import InputError, NotFoundError
 from spade_pyserini.formats.atomic import atomic_write
+from spade_pyserini.formats.paths import trained_model
 from spade_pyserini.models.cutting import cutter_of
 from spade_pyserini.models.tokenizer_files import check_tokenizer, is_panic
 
@@ -290,7 +291,7 @@ def resolve_tokenizer(name: str | Path) -> Path:
     if any(folder.name == str(name) for folder in PRETRAINED.iterdir() if folder.is_dir()):
         return PRETRAINED / str(name)
     if Path(name).exists():
-        return Path(name)
+        return trained_model(Path(name))
     from huggingface_hub import hf_hub_download
 
     try:

@@ -123,7 +123,8 @@ def _load_collection(
     used = {sample.qid for sample in samples}
     queries = {qid: text for qid, text in queries.items() if qid in used}
     logger.info(
-        "%s: %d samples, %d queries, %d documents",
+        "%s: %d training pairs, from %d queries; training reads %d documents: those of the pairs "
+        "and their negatives",
         collection.corpus,
         len(samples),
         len(queries),

@@ -17,6 +17,7 @@ from spade_pyserini.encode.batches import batches
 from spade_pyserini.encode.options import BATCH_TOKENS
 from spade_pyserini.errors import InputError
 from spade_pyserini.evaluate import evaluate_run
+from spade_pyserini.evaluate.measures import evaluate_queries
 from spade_pyserini.formats.qrels import Qrels
 from spade_pyserini.formats.runs import read_run
 from spade_pyserini.models import SpadeModel
@@ -137,6 +138,10 @@ class DevSet:
         """Return MRR@10 and nDCG@10 of the scores [topics, documents]."""
         figures = evaluate_run(self.qrels, self._rank(relevance), [RR @ 10, nDCG @ 10])
         return figures[RR @ 10], figures[nDCG @ 10]
+
+    def query_scores(self, relevance: Tensor) -> dict[str, float]:
+        """Return MRR@10 of each query, by its id, for the scores [topics, documents]."""
+        return evaluate_queries(self.qrels, self._rank(relevance), [RR @ 10])[RR @ 10]
 
     def _rank(self, relevance: Tensor) -> list[Ranking]:
         best = relevance.topk(min(DEPTH, relevance.shape[1]), dim=1)

@@ -15,7 +15,8 @@ the model before training, and the model after training are measured on the same
     my-model/pairs/             with --pairs, the queries, judgements and documents of the pairs
     my-model/inputs/            queries and judgements from tables whose columns the user names
     my-model/mined/             BM25's index and runs
-    my-model/results.json       the measures; `spade train` describes the other files
+    my-model/dev.scores.json    MRR@10 of each held-out query with the fine-tuned model
+    my-model/results.json       the measures and the test; `spade train` describes the other files
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from ir_measures import RR, nDCG
 
 from spade_pyserini.errors import NotFoundError
 from spade_pyserini.evaluate import evaluate_run
-from spade_pyserini.formats.json_files import write_json
+from spade_pyserini.evaluate.significance import PairedTest, paired_t_test
+from spade_pyserini.formats.json_files import read_json_file, write_json
 from spade_pyserini.formats.runs import read_run
 from spade_pyserini.models import SpadeModel
 from spade_pyserini.models.precision import check_precision, fastest_precision
@@ -49,6 +51,7 @@ from spade_pyserini.train.mine import mine_negatives, negatives_file, pool_file
 from spade_pyserini.train.recipe import Recipe, make_recipe
 from spade_pyserini.train.run import Run
 from spade_pyserini.train.samples import DataDir
+from spade_pyserini.train.selection import QUERY_SCORES
 from spade_pyserini.train.time_left import TimeLeft, Work
 from spade_pyserini.train.validate import validate
 
@@ -59,6 +62,7 @@ EPOCHS = 4
 BATCH = 16
 LEAST_STEPS, MOST_STEPS = 40, 600
 VALIDATIONS = 4
+RESULTS = "results.json"
 CALIBRATION = 200  # documents from which the scale of quantization is computed, as in `encode`
 
 
@@ -71,12 +75,16 @@ class Row(NamedTuple):
 
 
 class FinetuneResult(NamedTuple):
-    """The folder of the model, the measures, and the numbers of dev queries and of documents."""
+    """The folder of the model, the measures, and the numbers of dev queries and of documents.
+
+    ``test`` compares MRR@10 after and before training. It is None for runs of earlier versions.
+    """
 
     model: Path
     rows: list[Row]
     queries: int
     documents: int
+    test: PairedTest | None
 
     @property
     def gain(self) -> float:
@@ -94,7 +102,8 @@ def finetune(
 ) -> FinetuneResult:
     """Fine-tune a model; returns its folder and the measures before and after.
 
-    ``inputs`` is the result of `prepare_inputs`. If None, `prepare_inputs` is called.
+    The result of a finished run is read from its file. ``inputs`` is the result of
+    `prepare_inputs`. If None, `prepare_inputs` is called.
     """
     start = time.perf_counter()
     folder = Path(output)
@@ -103,8 +112,12 @@ def finetune(
     mined = _mined(folder, inputs.corpus.open(data_dir).name)
     recipe = _recipe(options, inputs, queries).change(**mined)
     # Report errors before mining, which takes long.
-    Run(STAGE, recipe, folder, data_dir).check_recipe()
-    queries.write()
+    run = Run(STAGE, recipe, folder, data_dir)
+    same = run.check_recipe()
+    queries.write(folder)
+    if same and run.has_ended and (finished := _read_result(folder)):
+        logger.info("%s is finished; the measures are those of %s", folder, RESULTS)
+        return finished
     mine_negatives(recipe, folder / "mined", data_dir=data_dir)
     before = _before(recipe, options.model, queries.pairs, data_dir)
     time_left = TimeLeft(
@@ -117,10 +130,35 @@ def finetune(
     )
     best = train(recipe, folder, resume=resume, data_dir=data_dir, after_step=time_left)
     rows = [*before.rows, _after(folder)]
-    result = FinetuneResult(best, rows, before.queries, before.documents)
-    values = {"queries": result.queries, "documents": result.documents}
-    write_json(folder / "results.json", {**values, "systems": [row._asdict() for row in rows]})
+    test = _test(before.by_query, folder)
+    result = FinetuneResult(best, rows, before.queries, before.documents, test)
+    _write_result(result, folder)
     return result
+
+
+def _write_result(result: FinetuneResult, folder: Path) -> None:
+    values = {
+        "queries": result.queries,
+        "documents": result.documents,
+        "systems": [row._asdict() for row in result.rows],
+        "test": result.test._asdict() if result.test else None,
+    }
+    write_json(folder / RESULTS, values)
+
+
+def _read_result(folder: Path) -> FinetuneResult | None:
+    """Return the result of a finished run; None if its file is missing or incomplete."""
+    path = folder / RESULTS
+    if not path.is_file():
+        return None
+    values = read_json_file(path)
+    test = values.get("test")
+    try:
+        rows = [Row(**row) for row in values["systems"]]
+        tested = PairedTest(**test) if test else None
+        return FinetuneResult(folder / "best", rows, values["queries"], values["documents"], tested)
+    except (KeyError, TypeError):
+        return None
 
 
 def _recipe(options: FinetuneOptions, inputs: FinetuneInputs, queries: QuerySplit) -> Recipe:
@@ -185,12 +223,16 @@ def _mined(folder: Path, corpus: str) -> dict[str, str]:
 
 
 class _Before(NamedTuple):
-    """The measures before training, and the estimated seconds of a validation."""
+    """The measures before training, and the estimated seconds of a validation.
+
+    by_query: the model's MRR@10 of each dev query.
+    """
 
     rows: list[Row]
     queries: int
     documents: int
     seconds: float
+    by_query: dict[str, float]
 
 
 def _before(recipe: Recipe, name: str, pairs: int, data_dir: DataDir) -> _Before:
@@ -216,7 +258,18 @@ def _before(recipe: Recipe, name: str, pairs: int, data_dir: DataDir) -> _Before
         Row("BM25", measures[RR @ 10], measures[nDCG @ 10]),
         Row(f"{name}, before", figures.mrr, figures.ndcg),
     ]
-    return _Before(rows, len(dev.topics), len(dev.texts), seconds)
+    return _Before(rows, len(dev.topics), len(dev.texts), seconds, figures.by_query)
+
+
+def _test(before: dict[str, float], run: Path) -> PairedTest | None:
+    """Compare MRR@10 of the dev queries before training with those of the best validation.
+
+    Returns None if these scores are missing, as in runs of earlier versions, or if they are those
+    of other queries.
+    """
+    path = run / QUERY_SCORES
+    after = read_json_file(path) if path.is_file() else {}
+    return paired_t_test(before, after) if before.keys() == after.keys() else None
 
 
 def _after(run: Path) -> Row:

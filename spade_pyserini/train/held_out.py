@@ -10,11 +10,10 @@ from typing import NamedTuple
 from spade_pyserini.corpora.qrels import read_qrels
 from spade_pyserini.corpora.topics import read_topics
 from spade_pyserini.errors import InputError
-from spade_pyserini.formats.atomic import atomic_write
 from spade_pyserini.formats.qrels import Qrels
 from spade_pyserini.train.finetune_options import FinetuneInputs, FinetuneOptions, dev_files
 from spade_pyserini.train.samples import DataDir, spread
-from spade_pyserini.train.written_inputs import qrels_lines
+from spade_pyserini.train.written_inputs import qrels_lines, write_inputs
 
 logger = logging.getLogger(__name__)
 DEV_SHARE = 0.2  # share of the queries that are held out for validation
@@ -34,12 +33,12 @@ class QuerySplit(NamedTuple):
     pairs: int
     parts: dict[Path, Qrels]
 
-    def write(self) -> None:
-        """Write two files: the judgements of the held-out queries and of the other queries."""
-        for path, qrels in self.parts.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_write(path) as stream:
-                stream.write(qrels_lines(qrels).encode())
+    def write(self, run: Path) -> None:
+        """Write two files: the judgements of the held-out queries and of the other queries.
+
+        Raises `OutputExistsError` if the run in the folder ``run`` was trained with others.
+        """
+        write_inputs({path: qrels_lines(qrels) for path, qrels in self.parts.items()}, run)
 
 
 def split_queries(

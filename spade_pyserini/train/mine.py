@@ -6,6 +6,7 @@ If BM25 finds too few such documents for a training query, random documents are 
 from __future__ import annotations
 
 import logging
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,8 +72,12 @@ def mine_negatives(
     """
     folder = Path(output)
     runs = _runs_to_mine(recipe, data_dir)
-    for run in runs:
-        _search(run, recipe, folder, hits, data_dir)
+    searchers: dict[CorpusSource, Bm25Searcher] = {}
+    with ExitStack() as stack:
+        for run in runs:
+            if run.corpus not in searchers:
+                searchers[run.corpus] = stack.enter_context(_bm25(run.corpus, folder, data_dir))
+            _search(run, searchers[run.corpus], recipe, folder, hits, data_dir)
     return [folder / run.file for run in runs]
 
 
@@ -110,15 +115,22 @@ def _runs_to_mine(recipe: Recipe, data_dir: DataDir) -> list[MinedRun]:
     return runs
 
 
-def _search(run: MinedRun, recipe: Recipe, folder: Path, hits: int, data_dir: DataDir) -> None:
+def _search(
+    run: MinedRun,
+    searcher: Bm25Searcher,
+    recipe: Recipe,
+    folder: Path,
+    hits: int,
+    data_dir: DataDir,
+) -> None:
+    """Search the queries of a run, add random negatives where they are needed, write the run."""
     topics = read_topics(run.queries, data_dir=data_dir)
     judged: Qrels | None = None
     if run.qrels is not None:
         judged = read_qrels(run.qrels, data_dir=data_dir)
         topics = [topic for topic in topics if topic.qid in judged]
     path = folder / run.file
-    with _bm25(run.corpus, folder, data_dir) as searcher:
-        rankings = list(search_topics(searcher, topics, SearchOptions(hits=hits, threads=2)))
+    rankings = list(search_topics(searcher, topics, SearchOptions(hits=hits, threads=2)))
     logger.info("%s: the BM25 hits of %d %s queries", path, len(topics), run.purpose)
     without = {ranking.qid for ranking in rankings if not ranking.hits}
     random = run.purpose == TRAINING and judged is not None

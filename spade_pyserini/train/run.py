@@ -86,6 +86,11 @@ class Run(NamedTuple):
             raise OutputExistsError(f"{message}; choose another output")
         return False
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the run in the folder is complete."""
+        return (self.folder / FINISHED).exists()
+
     def _has_results(self, old_stage: str) -> bool:
         """Return whether the earlier run in the folder may have written results."""
         names = (NAME, f"{NAME}.old", "best", FINISHED)
@@ -104,10 +109,9 @@ class Run(NamedTuple):
             elif resume:
                 logger.warning("%s has no run to resume; a new one is started", self.folder)
             return False
-        if (self.folder / FINISHED).exists():
+        if self.has_ended:
             logger.info("%s is finished", self.folder)
-            return True
-        return False
+        return self.has_ended
 
 
 def recorded_run(values: dict[str, Any]) -> dict[str, Any]:

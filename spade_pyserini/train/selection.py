@@ -9,10 +9,13 @@ from typing import Any, Generic, Protocol, TypeVar
 from torch import nn
 
 from spade_pyserini.encode.calibration import calibrated_scale
+from spade_pyserini.formats.json_files import write_json
 from spade_pyserini.models import SpadeEncoder, SpadeModel
 from spade_pyserini.train.dev_set import DevSet
 from spade_pyserini.train.recipe import Recipe
 from spade_pyserini.train.validate import ALPHAS, Validation, validate
+
+QUERY_SCORES = "dev.scores.json"  # the best model's MRR@10 of each query
 
 
 class Figures(Protocol):
@@ -107,6 +110,8 @@ class ModelSelection(Selection[SpadeModel]):
         if figures is not None:
             alpha = figures.alpha
         self.save(model, alpha)
+        if figures is not None:
+            write_json(self.run / QUERY_SCORES, figures.by_query)
         return {"alpha": alpha}
 
     def save(self, model: SpadeModel, alpha: float) -> None:

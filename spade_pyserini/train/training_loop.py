@@ -80,7 +80,9 @@ class TrainingLoop(ABC):
         steps, settings = self.recipe.optimization.steps, self.recipe.validation
         choose_attention(self.model, self.recipe, self.accelerator.device.type)
         self._restore()
-        with counting_bar("training", "steps", steps, self.step) as bar:
+        # `finetune` logs a better estimate of the remaining time, which includes the validations.
+        remaining = self.run.after_step is None
+        with counting_bar("training", "steps", steps, self.step, remaining=remaining) as bar:
             while self.step < steps and self.selection.worse < settings.patience:
                 parts = self.train_step()
                 # The sum is enough on a terminal; the log has the parts.
@@ -114,7 +116,9 @@ class TrainingLoop(ABC):
         if self.accelerator.is_main_process:
             figures = self.selection.update(self.model, self.step)
             if figures is not None:
-                self.log.write("validation", self.step, **figures._asdict())
+                values = figures._asdict()
+                values.pop("by_query", None)  # `ModelSelection` writes those of the best model
+                self.log.write("validation", self.step, **values)
                 best = self.selection.best.get("step")
                 shown = "" if best is None else f", best so far at step {best}"
                 message = "step %d of %d: MRR@10 %.4f on validation%s"

@@ -22,7 +22,8 @@ class Validation(NamedTuple):
     mrr, ndcg: means over the collections. by_alpha: the mean MRR@10 for each alpha. by_collection:
     MRR@10 of each collection with the best alpha. terms: mean number of terms in a document vector.
     expanded: mean number of terms that the expansion encoder gives a document. expansion_share: the
-    expansion encoder's share of the sum of all weights.
+    expansion encoder's share of the sum of all weights. by_query: MRR@10 of each query with the
+    best alpha, by the name of its collection and its id.
     """
 
     alpha: float
@@ -34,6 +35,7 @@ class Validation(NamedTuple):
     expanded: float
     expansion_share: float
     documents_per_second: float
+    by_query: dict[str, float]
 
 
 @torch.inference_mode()
@@ -68,6 +70,11 @@ def validate(
         expanded=sum(part.expanded for part in scores) / documents,
         expansion_share=_expansion_share(scores, best),
         documents_per_second=round(documents / seconds, 2),
+        by_query={
+            f"{dev.name} {qid}": score
+            for dev, part in measured
+            for qid, score in dev.query_scores(part.relevance[alphas.index(best)]).items()
+        },
     )
 
 

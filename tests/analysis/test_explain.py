@@ -3,7 +3,9 @@ from __future__ import annotations
 import html
 import json
 import re
+import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,7 @@ from spade_pyserini.analysis.explain import (
 )
 from spade_pyserini.analysis.explanation_page import FIRST, explanation_page
 from spade_pyserini.encode import EncodeOptions
+from spade_pyserini.formats.index_manifest import IndexManifest, manifest_path
 from spade_pyserini.models import SpadeEncoder
 from spade_pyserini.models.explanation import TermWeight
 from spade_pyserini.models.extensions import with_forms
@@ -244,9 +247,9 @@ def test_an_index_remembers_corpus_and_counts(
     assert shown.code == 0, shown.err
     score = next(line.split()[3] for line in shown.out.splitlines() if line.startswith("score"))
     assert int(score) == hit["score"]
-    unknown = run("explain", *query, "--docid", hit["docid"])
-    assert unknown.code == 2
-    assert "made with the model 'idf'; give its name or folder with --model" in unknown.err
+    known = run("explain", *query, "--docid", hit["docid"])
+    assert known.code == 0, known.err
+    assert known.out == shown.out
     assert run("index", "--bm25", "--corpus", "goods.csv", *columns).code == 0
     bm25 = run("explain", "--index", "index/goods.bm25", "--docid", "d1")
     assert bm25.code == 2 and "index/goods.bm25 is a BM25 index" in bm25.err
@@ -266,6 +269,36 @@ def test_the_page_names_the_word_of_an_added_form(
     assert "An added form of a word of the text gets a share of the weight" in page
     assert run("explain", *arguments, tmp_path / "query", "--query", "dog").code == 0
     assert "<td>added, form of fish</td>" in (tmp_path / "query").read_text()
+
+
+@pytest.mark.java
+def test_an_index_remembers_the_folder_of_its_model(
+    tiny_corpus: Path, tiny_model: SpadeModel, tmp_path: Path, run: Commands
+) -> None:
+    """`explain` uses the recorded folder only if the same model is still in it."""
+    run.monkeypatch.chdir(tmp_path)
+    tiny_model.save_pretrained("my-model/best")
+    encoded = run("encode", "--corpus", tiny_corpus, "--model", "../" + tmp_path.name + "/my-model")
+    assert encoded.out == "encode/tiny.my-model\n"
+    assert run("index", "--input", "encode/tiny.my-model").code == 0
+    index = Path("index/tiny.my-model")
+    manifest = IndexManifest.load(index)
+    assert manifest.model_folder == str(tmp_path / "my-model" / "best")
+    call = ("explain", "--index", index, "--docid", "d3")
+    shown = run(*call)
+    assert shown.code == 0 and shown.out == run(*call, "--model", "my-model").out, shown.err
+    refusal = "made with the model 'my-model'; give its name or folder with --model NAME|PATH"
+    tiny_model.with_settings(alpha=0.4).save_pretrained("my-model/best")
+    other = run(*call)
+    assert other.code == 2 and refusal in other.err
+    shutil.rmtree("my-model")
+    gone = run(*call)
+    assert gone.code == 2 and refusal in gone.err
+    # The manifest of an earlier version has no such fields.
+    replace(manifest, model_folder="", model_fingerprint="").save(index)
+    assert "model_f" not in manifest_path(index).read_text()
+    old = run(*call)
+    assert old.code == 2 and refusal in old.err
 
 
 def test_only_the_first_terms_are_open(tiny_model: SpadeModel) -> None:

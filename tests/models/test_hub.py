@@ -11,11 +11,13 @@ from transformers.utils import logging as verbosity
 from spade_pyserini.errors import NotFoundError
 from spade_pyserini.models.backbone import load_backbone
 from spade_pyserini.models.bi_encoder import load_bi_encoder
+from spade_pyserini.models.card import origin_folder
 from spade_pyserini.models.cross_encoder import load_cross_encoder
 from spade_pyserini.models.hub import load_hugging_face, resolve_model
 from spade_pyserini.models.minilm import minilm_folder
 from spade_pyserini.models.seq2seq import load_seq2seq
-from spade_pyserini.models.wordpieces import PRETRAINED
+from spade_pyserini.models.wordpieces import PRETRAINED, resolve_tokenizer
+from tests.commands import Commands
 
 LOADERS = [load_backbone, load_bi_encoder, load_cross_encoder, load_seq2seq]
 
@@ -65,3 +67,23 @@ def test_unknown_names_are_reported_in_one_line(load: Any) -> None:
     with pytest.raises(NotFoundError, match="'no-such/model' cannot be loaded: ") as caught:
         load("no-such/model")
     assert "\n" not in str(caught.value)
+
+
+def test_the_output_of_training_stands_for_its_best_model(
+    tiny_model_folder: Path, tiny_corpus: Path, tmp_path: Path, run: Commands
+) -> None:
+    (tmp_path / "old").mkdir()
+    assert resolve_model(tmp_path / "old") == tmp_path / "old"
+    best = shutil.copytree(tiny_model_folder, tmp_path / "my-model" / "best")
+    assert resolve_model(tmp_path / "my-model") == resolve_model(best) == best
+    assert resolve_tokenizer(tmp_path / "my-model") == best
+    assert origin_folder(str(tmp_path / "my-model")) == best
+    run.monkeypatch.chdir(tmp_path)
+    encoded = run("encode", "--corpus", tiny_corpus, "--model", "my-model")
+    assert encoded.out == "encode/tiny.my-model\n", encoded.err
+    said = "my-model is the output of a training run; its model my-model/best is used"
+    assert encoded.err.count(said) == 1
+    explained = run("explain", "--text", "old cat", "--model", "my-model")
+    assert explained.out == run("explain", "--text", "old cat", "--model", best).out != ""
+    shutil.copy(best / "config.json", tmp_path / "my-model")  # now the folder itself is a model
+    assert resolve_model(tmp_path / "my-model") == tmp_path / "my-model"

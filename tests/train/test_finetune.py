@@ -76,8 +76,43 @@ def test_pairs_to_a_model_and_a_table(pairs: list[str], tmp_path: Path, run: Com
     )
     figures = json.loads((tmp_path / "mine" / "results.json").read_text())
     assert figures["systems"][0]["system"] == "BM25"
-    assert run("finetune", *pairs, "--steps", 3).out == result.out
+    # The finished run is not repeated: nothing is mined and validated again.
+    shutil.rmtree(tmp_path / "mine" / "mined")
+    again = run("finetune", *pairs, "--steps", 3)
+    assert again.out == result.out and not (tmp_path / "mine" / "mined").exists()
+    assert "mine is finished; the measures are those of results.json" in again.err
     assert run("finetune", *pairs, "--steps", 3, "--resume").out == result.out
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text(qrels.read_text().replace(" 1\n", " 2\n"))
+    changed = run("finetune", *pairs, "--steps", 3)
+    assert changed.code == 1 and "mine was trained with other data" in changed.err
+
+
+@pytest.mark.java
+def test_the_verdict_says_whether_the_rise_may_be_chance(
+    pairs: list[str], tmp_path: Path, run: Commands
+) -> None:
+    assert run("finetune", *pairs, "--steps", 1).code == 0
+    path = tmp_path / "mine" / "results.json"
+    values = json.loads(path.read_text())
+    assert values["test"].keys() == {"mean", "p", "untested"}
+    measured = json.loads((tmp_path / "mine" / "dev.scores.json").read_text())
+    assert len(measured) == values["queries"]
+    after = values["systems"][-1]["mrr"]
+    assert sum(measured.values()) / len(measured) == pytest.approx(after)
+    values["systems"][-2]["mrr"] = after - 0.0511
+    reason = "the difference is the same on all topics"
+    for test, shown in (
+        ({"mean": 0.0511, "p": 0.07}, "0.0511, but this may be chance (p = 0.07 in a paired t-t"),
+        ({"mean": 0.0511, "p": 0.0123}, "0.0511 (p = 0.012 in a paired t-test); the checkpoint"),
+        ({"mean": 0.0511, "p": None, "untested": reason}, f"0.0511 ({reason}); the checkpoint"),
+        (None, "0.0511; the checkpoint was chosen"),  # a run of an earlier version
+    ):
+        path.write_text(json.dumps({**values, "test": test}))
+        assert f"MRR@10 rose by {shown}" in run("finetune", *pairs, "--steps", 1).out
+    path.write_text("{}")  # the measures are computed again
+    assert run("finetune", *pairs, "--steps", 1).code == 0
+    assert json.loads(path.read_text())["systems"][-1]["mrr"] == after
 
 
 @pytest.mark.java
@@ -158,7 +193,10 @@ def test_a_single_file_of_pairs(faq: Path, tmp_path: Path, run: Commands) -> Non
     assert "BM25 finds no document for 2 of the 24 training queries; random documents" in result.err
     assert "for 1 of the 24 training queries, BM25 finds too few documents that are" in result.err
     assert "no document for 1 of the 6 validation queries; they stay in the val" in result.err
-    assert "24 samples, 24 queries" in result.err and "are not used" not in result.err
+    shown = r"24 training pairs, from 24 queries; training reads \d+ documents: those of the pairs"
+    assert re.search(shown, result.err)
+    assert "already built" not in result.err
+    assert "are not used" not in result.err
     mined = tmp_path / "mine" / "mined" / "negatives.pairs.txt"
     qrels, written = read_qrels(tmp_path / "mine" / "train.qrels.txt"), mined.read_bytes()
     for ranking in read_run(mined):
@@ -182,6 +220,7 @@ def test_from_pairs_to_a_run_and_early_stopping_and_no_gain(
     left = r"step 6 of 80: .* left on this machine, with 4 validations; a step takes 0\.\d seconds"
     assert re.search(left, result.err), result.err
     assert "\nthe result is better than tiny on these queries: MRR@10 rose by 0." in result.out
+    assert re.search(r"rose by 0\.\d{4}(, but this may be chance)? \(p = 0\.\d+ in", result.out)
     assert "the checkpoint was chosen on the same queries, so measure on others" in result.out
     assert run_printed_commands(result, run) == [
         "spade encode --corpus my-model/pairs --model my-model/best --output encode/pairs.my-model",
