@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> None:
     document = found or Document("", "", options.text)
     text = document.contents
     if sys.stderr.isatty():  # torch and the model take seconds
-        print(f"loading {model} ...", file=sys.stderr)
+        print(f"loading {source.model} ...", file=sys.stderr)
 
     from spade_pyserini.analysis.explain import explain_match, find_stop, heat_map, match_table
     from spade_pyserini.analysis.explanation_page import explanation_page, page_title
