@@ -72,7 +72,7 @@ def trained_model(folder: Path) -> Path:
     best = folder / BEST
     if is_model(folder) or not is_model(best):
         return folder
-    _log_best(folder, best)
+    _log_best(folder, best, folder.absolute())
     return best
 
 
@@ -82,7 +82,7 @@ def is_model(folder: Path) -> bool:
 
 
 @cache  # a command looks up its model several times
-def _log_best(folder: Path, best: Path) -> None:
+def _log_best(folder: Path, best: Path, _absolute: Path) -> None:
     logger.info("%s is the output of a training run; its model %s is used", folder, best)
 
 
